@@ -12,15 +12,17 @@ mod formats;
 mod merge;
 mod names;
 mod parse;
+mod parsed_input;
 mod validate;
 
-pub use campaign_builder::{MAX_RESULTS, MAX_TABLE_SIZE, NameSource, NamingOptions, ParsedInput};
+pub use campaign_builder::{NameSource, NamingOptions};
 pub use error::ImportError;
 pub use expected::{ExpectedPhase, duration, expected, fio_space};
 pub use format::{InputFormat, detect_format, detect_only_format};
 pub use formats::filebench_file::filebench_workload;
 pub use formats::fio_job_file::{JobFileContext, MAX_JOB_FILE_SIZE, fio_arguments};
 pub use merge::merge;
+pub use parsed_input::{MAX_RESULTS, MAX_TABLE_SIZE, ParsedInput};
 pub use validate::{check_plan, check_size, validate};
 
 /// Parses the output of a program.

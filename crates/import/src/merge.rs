@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::campaign_builder::{MAX_RESULTS, NameKey, complete};
 use crate::names::UniqueNames;
+use crate::parsed_input::{MAX_RESULTS, NameKey, complete};
 use crate::{ImportError, ParsedInput};
 use model::Campaign;
 

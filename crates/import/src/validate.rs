@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::{CharEscape, Formatter};
 
-use crate::campaign_builder::check_table;
+use crate::parsed_input::check_table;
 
 /// Maximum number of places in the tables of a report. The largest campaigns with all filesystems
 /// and suites have fewer.

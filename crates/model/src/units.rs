@@ -123,7 +123,8 @@ impl Nanos {
     /// # Errors
     /// Returns an error if the text is not a time or out of range.
     pub fn parse_limit(text: &str) -> Result<Self, ParseUnitError> {
-        let time: Self = text.parse()?;
+        // Nothing is nothing in any unit.
+        let time: Self = if text.trim() == "0" { Self(0) } else { text.parse()? };
         match time > Self(0) && time <= Self::from_secs(365 * 86_400) {
             true => Ok(time),
             false => Err(ParseUnitError::new(text, "is not above 0 and at most 365 days")),
@@ -446,7 +447,7 @@ mod tests {
         ] {
             assert_eq!(percentage(wrong).unwrap_err().to_string(), told);
         }
-        for wrong in ["%", "-1%", "-1", "nan%", "nan", "inf%"] {
+        for wrong in ["0", "%", "-1%", "-1", "nan%", "nan", "inf%"] {
             assert!(percentage(wrong).is_err(), "{wrong}");
         }
     }
@@ -493,7 +494,7 @@ mod tests {
         assert_eq!(Nanos::parse_limit("1s"), Ok(Nanos::from_secs(1)));
         assert_eq!(Nanos::parse_limit("1 ns"), Ok(Nanos(1)));
         assert!(Nanos::parse_limit("365 days").is_ok());
-        for wrong in ["0s", "0h", "366 days", "2562047h"] {
+        for wrong in ["0", "0s", "0h", "366 days", "2562047h"] {
             let told = Nanos::parse_limit(wrong).unwrap_err().to_string();
             assert_eq!(told, format!("`{wrong}` is not above 0 and at most 365 days"));
         }

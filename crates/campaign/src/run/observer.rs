@@ -4,7 +4,7 @@ use model::wire::CellEvent;
 use model::{Bytes, Calibration, Cell, CellResult, Nanos};
 
 /// Progress of a campaign.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct CampaignProgress {
     /// Number of cells with a result.
     pub done: u64,

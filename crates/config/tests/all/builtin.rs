@@ -35,6 +35,7 @@ fn every_filesystem_has_a_source_and_requirements() {
 fn suites_of_live_programs_end_with_the_check_of_the_program() {
     let live = [
         "borg",
+        "dovecot",
         "etcd",
         "git",
         "lmdb",

@@ -172,16 +172,16 @@ fn guests(catalog: &Catalog, machine: &HostInfo) -> String {
 }
 
 fn words(verdict: &Availability, filesystem: &Filesystem) -> (&'static str, String) {
+    let named = filesystem.only_when_named.as_deref();
+    let named = named.map(|why| format!("only when named: {}", line(why)));
     match verdict {
-        Availability::Available => {
-            let named = filesystem.only_when_named.as_deref();
-            ("runs", named.map(|why| format!("only when named: {}", line(why))).unwrap_or_default())
-        }
+        Availability::Available => ("runs", named.unwrap_or_default()),
         Availability::Missing { needs } => {
             let each = |need: &MissingRequirement| {
                 format!("{}: {}", line(&need.description), line(&need.command))
             };
-            ("missing", needs.iter().map(each).collect::<Vec<_>>().join("; "))
+            let needs = needs.iter().map(each).chain(named);
+            ("missing", needs.collect::<Vec<_>>().join("; "))
         }
         Availability::Impossible { why } => ("impossible", line(why)),
     }

@@ -108,10 +108,14 @@ pub fn by_default(filesystem: &Filesystem) -> String {
 
 /// Returns the reason why a filesystem is not a default contender.
 fn note(filesystem: &Filesystem) -> String {
+    let named = match filesystem.runs_by_default(BackendKind::Vm) {
+        true => "outside of guests only when named",
+        false => "only when named",
+    };
     let reasons = [
         ("not available", &filesystem.unavailable),
         ("only in a guest", &filesystem.only_in_guest),
-        ("only when named", &filesystem.only_when_named),
+        (named, &filesystem.only_when_named),
     ];
     let mut given = reasons
         .into_iter()

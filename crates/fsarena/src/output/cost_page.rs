@@ -147,6 +147,8 @@ pub fn text(
     document.push(Block::Facts(facts));
     document.push(Block::Table(tests(cost)));
     let limit = allowance.ok().flatten();
+    // Tests of names in a directory write next to nothing.
+    let limit = limit.filter(|most| most.0 > 0);
     let limit =
         limit.map_or_else(String::new, |most| format!(", at most {} to write", bytes(most)));
     let runs = counted(cost.cells, "test run");
@@ -164,6 +166,11 @@ fn facts(campaign: &Campaign, cost: &Cost) -> Vec<Item> {
         Item::new("backend", backend),
         Item::new("space", format!("{}, the largest test", cost.space)),
     ];
+    let data = campaign.data_kinds();
+    if data.iter().any(|kind| !kind.is_default()) {
+        let kinds: Vec<&str> = data.iter().map(|kind| kind.name()).collect();
+        facts.push(Item::new("data", kinds.join(" ")));
+    }
     let machine = campaign.describe_guest();
     facts.extend(
         machine.map(|machine| Item::new("machine", format!("{}: {machine}", campaign.clock))),

@@ -1,6 +1,6 @@
 //! Progress display of a running campaign, for a terminal or as JSON.
 
-use std::cell::RefCell;
+use std::cell::{Cell as CellOf, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -20,6 +20,9 @@ use crate::output::text as output;
 /// Interval between updates of the bar without an event.
 const TICK: Duration = Duration::from_millis(200);
 
+/// Interval between lines with the position in a file.
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
+
 /// Maximum number of cells shown below the bar.
 const LINES: usize = 6;
 
@@ -27,9 +30,9 @@ const LINES: usize = 6;
 pub enum ProgressDisplay {
     /// A bar on the terminal, with the time left.
     Bar(ProgressBar, RunningCellLine, Countdown),
-    /// Only notes and cells that are not ok, each line with this prefix. Used if standard error is
-    /// not a terminal, or if several campaigns run.
-    Notes(String),
+    /// Notes, cells that are not ok, and the position once a minute. Used if standard error is not a
+    /// terminal, or if several campaigns run.
+    Notes(ProgressLog),
     /// One event for each cell and step, as JSON lines on standard output.
     Json,
     /// Nothing.
@@ -43,6 +46,34 @@ pub type RunningCellLine = RefCell<BTreeMap<CellId, String>>;
 /// time counts down.
 #[derive(Clone, Default)]
 pub struct Countdown(Arc<Mutex<Option<(CampaignProgress, Instant)>>>);
+
+/// Progress as lines, for a file.
+pub struct ProgressLog {
+    /// Start of each line.
+    prefix: String,
+    /// Time of the last position.
+    last: CellOf<Instant>,
+}
+
+impl Default for ProgressLog {
+    fn default() -> Self {
+        Self { prefix: String::new(), last: CellOf::new(Instant::now()) }
+    }
+}
+
+impl ProgressLog {
+    fn note(&self, text: &str) {
+        output::print_note(&format!("{}{text}", self.prefix));
+    }
+
+    /// Writes the position if a minute has passed since the last time.
+    fn position(&self, position: &CampaignProgress, now: Instant) {
+        if now.duration_since(self.last.get()) >= LOG_INTERVAL {
+            self.last.set(now);
+            self.note(&beside(position, Nanos(0)));
+        }
+    }
+}
 
 impl Countdown {
     fn set(&self, position: CampaignProgress) {
@@ -67,7 +98,7 @@ impl ProgressDisplay {
             let countdown = Countdown::default();
             Self::Bar(bar(countdown.clone()), RunningCellLine::default(), countdown)
         } else {
-            Self::Notes(String::new())
+            Self::Notes(ProgressLog::default())
         }
     }
 
@@ -75,7 +106,9 @@ impl ProgressDisplay {
     /// the name of the host.
     pub fn of_host(globals: &GlobalArgs) -> Self {
         match &globals.of_host {
-            Some(host) if !globals.quiet && !globals.json => Self::Notes(format!("{host}: ")),
+            Some(host) if !globals.quiet && !globals.json => {
+                Self::Notes(ProgressLog { prefix: format!("{host}: "), ..ProgressLog::default() })
+            }
             Some(_) => Self::Quiet,
             None => Self::choose(globals.json, globals.quiet),
         }
@@ -86,7 +119,7 @@ impl ProgressDisplay {
     pub fn note(&self, text: &str) {
         match self {
             Self::Bar(bar, ..) => bar.suspend(|| output::print_note(text)),
-            Self::Notes(before) => output::print_note(&format!("{before}{text}")),
+            Self::Notes(log) => log.note(text),
             Self::Json => emit(&json!({ "event": "note", "text": text })),
             Self::Quiet => {}
         }
@@ -145,7 +178,8 @@ impl Observer for ProgressDisplay {
                 "event": "cell-begin", "cell": cell, "done": position.done,
                 "total": position.total, "left_ns": position.time_left,
             })),
-            Self::Notes(_) | Self::Quiet => {}
+            Self::Notes(log) => log.position(&position, Instant::now()),
+            Self::Quiet => {}
         }
     }
 
@@ -275,6 +309,16 @@ mod tests {
         assert_eq!(shown(30), "1/9, 45.0 s left");
         let position = CampaignProgress { within_budget: true, ..position };
         assert_eq!(beside(&position, Nanos(0)), "1/9, at most 50.0 s left");
+    }
+
+    #[test]
+    fn a_file_gets_the_position_once_a_minute() {
+        let log = ProgressLog::default();
+        let begin = log.last.get();
+        for (seconds, last) in [(59, 0), (61, 61), (100, 61), (121, 121)] {
+            log.position(&CampaignProgress::default(), begin + Duration::from_secs(seconds));
+            assert_eq!(log.last.get(), begin + Duration::from_secs(last));
+        }
     }
 
     /// The steps in docs/json.md are those that the agent sends.

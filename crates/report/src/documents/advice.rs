@@ -91,6 +91,10 @@ pub fn answers_report(
     let opinions: Vec<Item> = opinions.collect();
     let mut notes = vec!["Reasons: fsarena advise --use NAME (fsarena list uses)".to_owned()];
     let is_any_answered = analysis.uses.iter().any(is_answered);
+    let losses = analysis.features.iter().filter_map(|features| features.power_cuts.as_ref());
+    if let Some(sources) = sources_of(losses).filter(|_| is_any_answered) {
+        notes.push(format!("Earlier power cuts: {sources}"));
+    }
     // A file of a campaign is in no database that has other campaigns.
     if opinions.is_empty() && has_store && is_any_answered && analysis.clock == Clock::Real {
         let run = "A second opinion, from a simulated disk: fsarena run --backend vm, then fsarena advise";
@@ -156,13 +160,17 @@ fn ranking(advice: &Advice, analysis: &Analysis) -> Vec<Block> {
         "Estimate: what the same work costs in time or space, weighted over the groups of this use, as a multiple of the cost of the best. At least, at most: how much more than the best (–: not known; at least: not shown to exceed {}).",
         percent_text(advice.scores.margin.0)
     );
-    let sources = losses.iter().flatten().filter_map(|record| record.shipped.as_deref());
-    let sources: BTreeSet<String> = sources.map(sanitize_line).collect();
-    if !sources.is_empty() {
-        let sources: Vec<String> = sources.into_iter().collect();
-        note += &format!(" Power cuts: {}.", sources.join("; "));
+    if let Some(sources) = sources_of(losses.into_iter().flatten()) {
+        note += &format!(" Power cuts: {sources}.");
     }
     vec![Block::Table(table), Block::Note(note)]
+}
+
+/// Returns where and when the losses of earlier power cuts were measured; `None` without such losses.
+fn sources_of<'a>(losses: impl Iterator<Item = &'a PowerCutRecord>) -> Option<String> {
+    let sources = losses.filter_map(|record| record.shipped.as_deref());
+    let sources: BTreeSet<String> = sources.map(sanitize_line).collect();
+    (!sources.is_empty()).then(|| sources.into_iter().collect::<Vec<_>>().join("; "))
 }
 
 /// Returns the losses of a contender in power cuts, if known.

@@ -299,7 +299,7 @@ fn runs(result: &MetricResult) -> usize {
     result.rounds.iter().filter(has_run).count()
 }
 
-fn has_begun(row: &ResultRow) -> bool {
+pub(crate) fn has_begun(row: &ResultRow) -> bool {
     row.results.iter().any(|result| runs(result) > 0)
 }
 

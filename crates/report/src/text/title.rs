@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use model::{BackendKind, Campaign, CampaignResults, Clock, GuestDisk};
-use stats::Analysis;
+use stats::{Analysis, ResultRow};
 
-use crate::text::caveats::{Caveat, runs_text};
+use crate::text::caveats::{Caveat, has_begun, runs_text};
 use crate::text::labels::day;
 use crate::text::labels::pluralize;
 use crate::text::sanitize::sanitize_line;
@@ -31,9 +31,17 @@ pub(crate) fn headline(results: &CampaignResults) -> String {
 pub(crate) fn outline(results: &CampaignResults, analysis: &Analysis) -> String {
     let campaign = &results.campaign;
     let here = campaign.measured_by.is_none();
-    let tests: BTreeSet<_> = analysis.rows.iter().map(|row| (&row.suite, &row.test)).collect();
+    let of = |rows: &mut dyn Iterator<Item = &ResultRow>| {
+        rows.map(|row| (&row.suite, &row.test)).collect::<BTreeSet<_>>().len() as u64
+    };
+    let (all, begun) =
+        (of(&mut analysis.rows.iter()), of(&mut analysis.rows.iter().filter(|row| has_begun(row))));
     let took = results.total_cell_time();
-    let tests = pluralize(tests.len() as u64, "test");
+    // A budget may be too short for some.
+    let tests = match (1..all).contains(&begun) {
+        true => format!("{begun} of {}", pluralize(all, "test")),
+        false => pluralize(all, "test"),
+    };
     let parts = [
         Some(contenders(results)),
         Some(format!("{tests} (each run {})", runs_text(analysis))),

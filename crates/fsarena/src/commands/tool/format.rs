@@ -16,7 +16,7 @@ use crate::args::cli::GlobalArgs;
 use crate::args::tool_args::{FormatArgs, MkfsKind};
 use crate::output::erase_question::EraseConfirmation;
 use crate::output::exit::{EnvironmentError, ExitReason, UsageError};
-use crate::output::progress::ProgressDisplay;
+use crate::output::progress::{ProgressDisplay, ProgressLog};
 use crate::output::text::{line, print, print_json};
 use crate::stop;
 
@@ -67,7 +67,7 @@ fn on_new_image(args: &FormatArgs, size: Bytes) -> anyhow::Result<FormattedVolum
 
 fn on_device(args: &FormatArgs) -> anyhow::Result<FormattedVolume> {
     let asked = EraseConfirmation {
-        progress: &ProgressDisplay::Notes(String::new()),
+        progress: &ProgressDisplay::Notes(ProgressLog::default()),
         yes: args.yes,
         stop: &*stop::install_handlers()?,
     };
