@@ -119,7 +119,7 @@ fn with_operation(page: &str) -> Files {
     };
     let mut files = Files::new();
     let crates = CRATES.map(|name| Path::new("crates").join(name));
-    let others = ["catalog", "docs", ".cargo"].map(PathBuf::from);
+    let others = ["catalog", "docs"].map(PathBuf::from);
     for directory in crates.iter().chain(&others) {
         read(&root(), directory, &mut files);
     }
@@ -162,6 +162,8 @@ fn passes(test: &str) {
     let source = place.join("source");
     keep(&with_operation(&page), &source);
 
+    let around = place.ancestors();
+    let target = around.filter(|directory| directory.join("CACHEDIR.TAG").exists()).last().unwrap();
     let phase = blocks(&page, "toml")[0];
     let suite = format!(
         "name = \"new\"\ntitle = \"New\"\nsource = \"a test\"\n[[test]]\nname = \"new\"\n\
@@ -169,10 +171,10 @@ fn passes(test: &str) {
     );
     let built = Command::new(env!("CARGO"))
         .args(["test", "--offline", "--quiet", "--package", "workload", "--test", "added", test])
-        .args(["--config", "profile.dev.opt-level=0", "--config", "profile.dev.debug=false"])
+        .args(CRATES.map(|name| format!("--config=profile.dev.package.{name}.opt-level=0")))
         .current_dir(source)
-        // A separate target directory, because this test's cargo may hold the other one.
-        .env("CARGO_TARGET_DIR", place.join("target"))
+        // Crates of others are built there already.
+        .env("CARGO_TARGET_DIR", target)
         // The document shows less than a complete operation has, so lints are not checked.
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .env("SUITE", suite)

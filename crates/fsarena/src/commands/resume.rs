@@ -19,7 +19,7 @@ use crate::output::text::line;
 use crate::paths;
 use crate::session;
 use crate::session::RunContext;
-use crate::settings::select_campaign;
+use crate::settings::{select_campaign, validate};
 use crate::stale_directories::{self, SearchDirs};
 use crate::stop;
 use crate::traces;
@@ -152,6 +152,9 @@ fn refuse_more(stored: &CampaignResults, more: Option<MoreWork>) -> Result<(), U
             "rounds: it ran on other hosts, whose plan is fixed; run it again with more --rounds"
                 .to_owned()
         }
+        Some(MoreWork::Rounds(rounds)) => {
+            return validate::reject_too_many_cells(&Campaign { rounds, ..campaign.clone() });
+        }
         _ => return Ok(()),
     };
     Err(UsageError(format!("cannot give campaign {id} more {why}")))
@@ -204,13 +207,17 @@ mod tests {
     }
 
     #[test]
-    fn a_campaign_of_several_hosts_gets_no_more_rounds() {
+    fn a_campaign_of_several_hosts_or_of_too_many_cells_gets_no_more_rounds() {
         let catalog = config::Catalog::builtin().unwrap();
         let contenders = vec![catalog.contender("ext4").unwrap()];
         let campaign = campaign::run::in_memory::campaign(contenders, 1);
         let mut stored = campaign::run::in_memory::MemorySink::new(&campaign).read().clone();
         let more = Some(MoreWork::Rounds(2));
         assert!(refuse_more(&stored, more).is_ok());
+        let tests = &mut stored.campaign.suites[0].tests;
+        *tests = vec![tests[0].clone(); 2000];
+        let told = refuse_more(&stored, Some(MoreWork::Rounds(1000))).unwrap_err().to_string();
+        assert!(told.contains("cells are too many"), "{told}");
         let spread = DistributedPlan { directory: "/".into(), command: "fsarena".into() };
         stored.environments = vec![Environment { spread: Some(spread), ..Environment::default() }];
         let told = refuse_more(&stored, more).unwrap_err().to_string();
