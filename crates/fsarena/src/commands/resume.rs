@@ -182,12 +182,17 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn refuses_to_resume_a_campaign_of_other_hosts() {
+    /// Returns a campaign of one round without results.
+    fn stored() -> CampaignResults {
         let catalog = config::Catalog::builtin().unwrap();
         let contenders = vec![catalog.contender("ext4").unwrap()];
         let campaign = campaign::run::in_memory::campaign(contenders, 1);
-        let mut stored = campaign::run::in_memory::MemorySink::new(&campaign).read().clone();
+        campaign::run::in_memory::MemorySink::new(&campaign).read().clone()
+    }
+
+    #[test]
+    fn refuses_to_resume_a_campaign_of_other_hosts() {
+        let mut stored = stored();
         assert!(refuse_spread(&stored).is_ok());
         let spread = |directory: &str| Environment {
             spread: Some(DistributedPlan {
@@ -208,10 +213,7 @@ mod tests {
 
     #[test]
     fn a_campaign_of_several_hosts_or_of_too_many_cells_gets_no_more_rounds() {
-        let catalog = config::Catalog::builtin().unwrap();
-        let contenders = vec![catalog.contender("ext4").unwrap()];
-        let campaign = campaign::run::in_memory::campaign(contenders, 1);
-        let mut stored = campaign::run::in_memory::MemorySink::new(&campaign).read().clone();
+        let mut stored = stored();
         let more = Some(MoreWork::Rounds(2));
         assert!(refuse_more(&stored, more).is_ok());
         let tests = &mut stored.campaign.suites[0].tests;

@@ -313,7 +313,7 @@ pub fn finish(
     finish_resumed(ended, id, store, strict, None, globals)
 }
 
-/// Reports the end of a resumed campaign. `rest` is what remains of the time that `resume --more` gave it.
+/// Reports the end of a resumed campaign. `rest` is the rest of the time that `resume --more` gave it.
 pub fn finish_resumed(
     ended: anyhow::Result<CampaignEnd>,
     id: campaign::store::CampaignId,

@@ -39,8 +39,7 @@ pub fn advice_report(
     document.paragraph(summary::one_line(results, analysis));
     document.paragraph(sentence(advice, analysis, results));
     document.blocks.extend(opinion.map(|text| Block::Paragraph(format!("Second opinion: {text}"))));
-    let command =
-        resolving_command(advice, analysis, results, &command_of_use(advice, analysis, results));
+    let command = resolving_command(advice, analysis, &command_of_use(advice, analysis, results));
     if is_open(advice, analysis) && !command.is_empty() {
         document.paragraph(format!("For a closer answer: {command}"));
     }

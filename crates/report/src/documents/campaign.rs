@@ -162,7 +162,7 @@ impl Report<'_> {
             false => confidence_text(analysis),
         };
         self.document.section(title, [Block::list(everywhere), Block::Note(sure)]);
-        let command = closer_answer(analysis, self.results, &rerun_command(self.results));
+        let command = closer_answer(analysis, &rerun_command(self.results));
         if is_any_open(analysis) && !command.is_empty() {
             self.document.section("For closer answers", [Block::Paragraph(command)]);
         }

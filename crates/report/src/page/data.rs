@@ -311,7 +311,7 @@ pub(crate) fn block(
         settled: [
             conclusions::settled_text(analysis).to_owned(),
             match analysis.clock {
-                Clock::Real => closer_answer(analysis, results, &command),
+                Clock::Real => closer_answer(analysis, &command),
                 Clock::Virtual => conclusions::settled_text(analysis).to_owned(),
             },
         ],

@@ -324,7 +324,7 @@ fn rendered(
         full: html(&Document { blocks: full::blocks(results) }),
         timelines: timelines::view(results),
         prices: prices::sections(analysis, usize::MAX).into_iter().map(PriceView::from).collect(),
-        uses: uses::views(analysis, results, &command),
+        uses: uses::views(analysis, &command),
         command,
         legend: legend(&overview(results, analysis))
             .into_iter()

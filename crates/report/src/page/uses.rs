@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{CampaignResults, Clock, WorkloadCategory};
+use model::{Clock, WorkloadCategory};
 use serde::{Serialize, Serializer};
 use stats::inference::{
     self, FDR_LIMIT, FORECAST_ROUNDS, LogCosts, ModeratedEstimate, PairwiseEstimates, STALL_FACTOR,
@@ -223,8 +223,8 @@ struct UseGroupData {
 }
 
 /// Returns the use cases. `command` repeats the campaign.
-pub(super) fn views(analysis: &Analysis, results: &CampaignResults, command: &str) -> Vec<UseView> {
-    analysis.uses.iter().map(|one| view(one, analysis, results, command)).collect()
+pub(super) fn views(analysis: &Analysis, command: &str) -> Vec<UseView> {
+    analysis.uses.iter().map(|one| view(one, analysis, command)).collect()
 }
 
 /// Returns the index of the first use case with an answer, or else of the first use case.
@@ -433,12 +433,7 @@ fn is_tested(group: &WeightedCategory) -> bool {
     !group.results.is_empty()
 }
 
-fn view(
-    one: &UseCaseScores,
-    analysis: &Analysis,
-    results: &CampaignResults,
-    command: &str,
-) -> UseView {
+fn view(one: &UseCaseScores, analysis: &Analysis, command: &str) -> UseView {
     let names = short_names(&analysis.contenders, super::WIDEST_NAME);
     let out = one.candidates.iter().map(why_ruled_out).enumerate();
     let advice = advise(one);
@@ -453,7 +448,7 @@ fn view(
             Recommendation::NoneQualifies => String::new(),
             _ => one_fact_each(&advice.ruled_out),
         },
-        settled_by: conclusions::resolving_command(&advice, analysis, results, command),
+        settled_by: conclusions::resolving_command(&advice, analysis, command),
         rationale: sanitize_paragraph(&one.rationale),
         source: sanitize_paragraph(&one.source),
         groups: one

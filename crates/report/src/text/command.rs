@@ -185,26 +185,23 @@ const CUTS_OF_STEPS: u32 = 600;
 /// Number of rounds that shows the noise of results and detects large differences.
 const MIN_ROUNDS_FOR_NOISE: u32 = 5;
 
-/// Returns the command for closer answers of a campaign with this [`rerun_command`]. Empty without a
-/// command.
-pub(crate) fn closer_answer(
-    analysis: &Analysis,
-    campaign: &CampaignResults,
-    rerun: &str,
-) -> String {
-    if rerun.is_empty() {
-        return String::new();
-    }
-    if !is_plan_fixed(campaign) {
-        let command = format!("fsarena resume {}", campaign.id);
-        return format!("`{command}{}`", resume_options(analysis, campaign));
-    }
+/// Returns the command with more rounds or a larger budget. Empty without a command. It repeats the
+/// campaign: results in a file, or from another database, cannot be resumed.
+pub(crate) fn closer_answer(analysis: &Analysis, command: &str) -> String {
     // The first option of the command, before any name.
-    let Some((before, behind)) = rerun.split_once(" --rounds ") else {
+    let options = [" --rounds ", " --budget "];
+    let first = options.into_iter().filter_map(|work| command.split_once(work));
+    let Some((before, behind)) = first.min_by_key(|(before, _)| before.len()) else {
         return String::new();
     };
     let rest = behind.split_once(' ').map_or("", |(_, rest)| rest);
-    format!("`{}`", format!("{before} {} {rest}", more_work(analysis)).trim_end())
+    let work = match analysis.budget {
+        Some(budget) => {
+            format!("--budget {}", in_minutes(budget.as_secs_f64() * FORECAST_ROUNDS))
+        }
+        None => more_work(analysis),
+    };
+    format!("`{}`", format!("{before} {work} {rest}").trim_end())
 }
 
 /// Returns true if a campaign ran on several hosts, so that it gets no more rounds.

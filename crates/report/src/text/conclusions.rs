@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{CampaignResults, Clock, Nanos, PEERS, RECORDING, WorkloadCategory};
+use model::{Clock, Nanos, PEERS, RECORDING, WorkloadCategory};
 use stats::{
     Advice, Analysis, ComparisonResult, ComparisonVerdict, Conclusion, CostBound,
     MIN_TESTED_WEIGHT, Margin, Rank, Recommendation, ShortlistState, UseCaseScores, advise,
@@ -323,15 +323,10 @@ fn not_tested(advice: &Advice, are_power_cuts_untested: bool) -> String {
 
 /// Returns the command for a closer answer. `command` repeats the campaign. Empty if the answer
 /// contains a command.
-pub(crate) fn resolving_command(
-    advice: &Advice,
-    analysis: &Analysis,
-    campaign: &CampaignResults,
-    command: &str,
-) -> String {
+pub(crate) fn resolving_command(advice: &Advice, analysis: &Analysis, command: &str) -> String {
     match advice.recommendation {
         Recommendation::NoneQualifies | Recommendation::NoAdvice => String::new(),
-        _ if is_open(advice, analysis) => closer_answer(analysis, campaign, command),
+        _ if is_open(advice, analysis) => closer_answer(analysis, command),
         // There is no bound, and no other to separate.
         _ if advice.scores.conclusion.answer == ShortlistState::Single => String::new(),
         _ => settled_text(analysis).to_owned(),
