@@ -71,6 +71,7 @@ pub fn phase(name: &str, op: Op) -> Phase {
         scaling: None,
         step: None,
         needs: None,
+        from_next_host: false,
         op,
     }
 }

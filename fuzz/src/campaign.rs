@@ -97,6 +97,7 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
         database: None,
         stall_timeout: Nanos::from_secs(60),
         host: None,
+        together: Vec::new(),
         archives: Vec::new(),
         phase_limit: SizeProfile::Smoke.phase_limit(BackendKind::Loop),
     }

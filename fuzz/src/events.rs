@@ -67,6 +67,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         seed: 1,
         stacks_after: None,
         sampling: None,
+        rank: None,
     };
     vec![well.into(), failed.to_line().into(), job.to_line().into()]
 }

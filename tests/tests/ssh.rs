@@ -239,3 +239,38 @@ fn unavailable_features_on_another_host_are_refused_in_one_line() {
         assert!(ended.stderr.contains(reason), "{}", ended.stderr);
     }
 }
+
+/// Both hosts run each test at the same time, in one directory.
+#[test]
+fn hosts_run_each_test_together_and_their_work_is_added() {
+    let sandbox = Sandbox::new();
+    let [one, _two] = ["n1", "n2"].map(|name| RemoteHost::with_name(name, &sandbox));
+    let shared = sandbox.path("shared");
+    fs::create_dir(&shared).unwrap();
+    let words = ["run", "--hosts", "n1,n2", "--together", "--profile", "smoke", "--rounds", "1"];
+    let together = |more: &[&str]| {
+        let mut command = sandbox.fsarena();
+        command.args(words).args(more).arg("--dir").arg(&shared);
+        run(one.configure_ssh(&mut command))
+    };
+    let ended = together(&[]);
+    assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("n1, n2 together"), "{}", ended.stdout);
+    let results = results_of(run(sandbox.fsarena().args(["report", "--format", "json"])));
+    let phases = results.cells.iter().flat_map(|cell| &cell.result.as_ref().unwrap().phases);
+    let phases: Vec<_> = phases.collect();
+    assert_eq!(phases.len(), 11);
+    for phase in phases {
+        assert_eq!(phase.status, Status::Ok, "{:?}", phase.failure);
+        let names: Vec<&str> = phase.hosts.iter().map(|work| work.host.as_str()).collect();
+        assert_eq!(names, ["n1", "n2"], "{}", phase.phase);
+        let [first, second] = [0, 1].map(|at| &phase.hosts[at]);
+        assert_eq!(first.operations, second.operations, "{}", phase.phase);
+        assert_eq!(phase.operations, 2 * first.operations);
+        assert_eq!(phase.elapsed, first.elapsed.max(second.elapsed));
+    }
+    assert_eq!(fs::read_dir(&shared).unwrap().count(), 0, "it leaves nothing");
+    let ended = together(&["-s", "lifecycle"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("no threads that hosts can share"), "{}", ended.stderr);
+}

@@ -21,6 +21,7 @@ use model::wire::{CellEvent, CellJob, SourceLocation, WorkTarget};
 use serde::de::DeserializeOwned;
 use sys::io::bounded;
 
+use crate::cell::other_hosts::{OrderReader, OtherHosts};
 use crate::observe::event_writer::EventWriter;
 use crate::observe::kernel_memory::KernelMemoryProbe;
 use crate::sandbox::SandboxedRunner;
@@ -89,14 +90,15 @@ fn begin<'a>(
         WorkTarget::Volume(_) => SandboxedRunner::Unrestricted,
         WorkTarget::Directory { .. } => SandboxedRunner::Directory(used([job.archives.clone()])),
     };
-    thread::Builder::new().spawn(end_with_orchestrator)?;
+    let (hosts, orders) = job.rank.map(|rank| OtherHosts::new(rank, events.clone())).unzip();
+    thread::Builder::new().spawn(|| end_with_orchestrator(orders))?;
     if let Some(silence) = job.stacks_after {
         crate::guest::hang_report::watch(events.clone(), silence)?;
     }
     // An unrestricted agent runs in a guest with its own kernel, except for a directory target.
     let own_kernel = !restricted && matches!(job.target, WorkTarget::Volume(_));
     let footprint = KernelMemoryProbe::baseline(job, own_kernel);
-    crate::cell::session::CellSession::new(job, events.clone(), runner, footprint)
+    crate::cell::session::CellSession::new(job, events.clone(), runner, footprint, hosts)
 }
 
 /// Returns these paths and those of all programs.
@@ -126,10 +128,13 @@ fn read_request<T: DeserializeOwned>() -> io::Result<T> {
 }
 
 /// Waits until the orchestrator closes its end, then exits immediately. This ends every driver and
-/// mount, because the agent is the first process of its namespace.
-fn end_with_orchestrator() {
+/// mount, because the agent is the first process of its namespace. Until then, it passes on the orders
+/// to one of several hosts.
+fn end_with_orchestrator(orders: Option<OrderReader>) {
     // End of file and read errors both mean that the orchestrator has disconnected.
-    let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+    while let Ok(Some(line)) = bounded::read_line(&mut io::stdin().lock(), MAX_REQUEST_SIZE) {
+        orders.iter().for_each(|orders| orders.take(&line));
+    }
     crate::sandbox::isolation::kill_namespace();
     std::process::exit(ORPHANED);
 }

@@ -5,6 +5,7 @@ pub mod cell;
 mod guests;
 mod host;
 mod remote;
+mod together;
 
 pub mod kernel_log;
 mod warn_once;
@@ -67,7 +68,7 @@ pub use host::held::{
 };
 pub use host::local::{GuestResources, LocalBackend};
 pub use remote::agent_backend::AgentBackend;
-pub use remote::connection::{AgentTransport, LocalTransport};
+pub use remote::connection::{AgentTransport, LocalTransport, TogetherTransport};
 pub use remote::inspect::{
     MachineInfo, find_stale, inspect_machine, measure, remove_stale, scan_source,
 };
@@ -77,3 +78,4 @@ pub use remote::user_prompt::{EraseRequest, UserPrompt};
 pub use stale_directories::{
     find_stale as find_stale_directories, remove as remove_stale_directories,
 };
+pub use together::backend::TogetherBackend;

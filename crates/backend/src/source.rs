@@ -222,6 +222,7 @@ pub fn write_source_image(
         seed: campaign.seed,
         stacks_after: None,
         sampling: None,
+        rank: None,
     };
     let result = match executor.execute(&job, &mut |_| {}) {
         Ok(result) => result,
@@ -255,6 +256,7 @@ fn filling(campaign: &Campaign) -> Test {
         scaling: None,
         step: None,
         needs: None,
+        from_next_host: false,
         op,
     });
     Test {

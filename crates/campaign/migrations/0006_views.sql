@@ -38,6 +38,9 @@ metric (name, unit, direction) AS (VALUES
     ('time-to-steady', 'seconds', 'neutral'),
     ('steady-throughput', 'bytes-per-second', 'higher'),
     ('steady-rate', 'per-second', 'higher'),
+    ('first-finish', 'seconds', 'neutral'),
+    ('stonewall-throughput', 'bytes-per-second', 'higher'),
+    ('stonewall-rate', 'per-second', 'higher'),
     ('sync-p50', 'seconds', 'lower'),
     ('sync-p95', 'seconds', 'lower'),
     ('sync-p99', 'seconds', 'lower'),
@@ -90,7 +93,11 @@ part AS (
         each.value ->> 'role_of' IS NULL AS alone,
         each.value ->> 'wall' AS wall,
         each.value ->> 'operations' AS operations,
-        1.0 * max(coalesce(json_array_length(each.value, '$.passes'), 0), 1) AS passes
+        1.0 * max(coalesce(json_array_length(each.value, '$.passes'), 0), 1) AS passes,
+        -- Hosts that ran the phase together: time of the first to finish, and operations of all until then.
+        (SELECT min(host.value ->> 'wall') FROM json_each(each.value, '$.hosts') AS host) AS first,
+        (SELECT total(min(coalesce(host.value ->> 'at_first_end', host.value ->> 'operations'),
+            host.value ->> 'operations')) FROM json_each(each.value, '$.hosts') AS host) AS together
     FROM cell, json_each(cell.result, '$.phases') AS each
     WHERE each.value ->> 'status' = 'ok'
 ),
@@ -146,6 +153,11 @@ number (campaign, cell, position, phase, cache, result, name, value) AS (
         WHEN 'steady-throughput' THEN iif(
             result ->> 'bytes' > 0, 1.0 * (result ->> '$.timeline.steady.throughput'), NULL)
         WHEN 'steady-rate' THEN 1.0 * (result ->> '$.timeline.steady.rate')
+        WHEN 'first-finish' THEN first / 1e9
+        WHEN 'stonewall-throughput' THEN iif(
+            first > 0 AND together > 0 AND operations > 0 AND result ->> 'bytes' > 0,
+            together * (1.0 * (result ->> 'bytes') / operations) / (first / 1e9), NULL)
+        WHEN 'stonewall-rate' THEN iif(first > 0 AND together > 0 AND operations > 0, together / (first / 1e9), NULL)
         WHEN 'memory-kernel' THEN 1.0 * (result ->> '$.memory.kernel')
         WHEN 'memory-driver' THEN 1.0 * (result ->> '$.memory.driver')
         WHEN 'extents-per-file' THEN iif(

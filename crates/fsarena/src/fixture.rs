@@ -92,6 +92,7 @@ fn mkfs() -> CommandRecord {
 
 fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
     PhaseResult {
+        hosts: Vec::new(),
         disk: None,
         profile: None,
         layout: None,

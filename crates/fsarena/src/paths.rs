@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use backend::{AgentTransport, LocalTransport, SshTransport};
+use backend::{AgentTransport, LocalTransport, SshTransport, TogetherTransport};
 use campaign::run::StopFlag;
 use campaign::store::{CampaignId, Store};
 use config::Catalog;
@@ -152,6 +152,24 @@ pub fn transport(host: Option<&str>, stop: &StopFlag) -> anyhow::Result<Box<dyn 
     Ok(match host {
         Some(host) => Box::new(SshTransport::connect_to(host, stop)?),
         None => Box::new(LocalTransport),
+    })
+}
+
+/// Reaches the machine of a campaign, or all hosts that run its cells together.
+///
+/// # Errors
+/// Returns an error if a host cannot be reached.
+pub fn campaign_transport(
+    host: Option<&str>,
+    together: &[String],
+    stop: &StopFlag,
+) -> anyhow::Result<Box<dyn AgentTransport>> {
+    let first = transport(host, stop)?;
+    let others = together.iter().skip(1).map(|host| transport(Some(host), stop));
+    let others = others.collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(match others.is_empty() {
+        true => first,
+        false => Box::new(TogetherTransport { first, others }),
     })
 }
 

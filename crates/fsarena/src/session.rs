@@ -7,6 +7,7 @@ use backend::CellCache;
 use backend::compatibility::Incompatibilities;
 use backend::{
     AcquiredResources, AgentBackend, AgentTransport, CampaignDir, GuestResources, LocalBackend,
+    TogetherBackend,
 };
 use campaign::run::{CampaignEnd, CampaignError, MoreWork, RunLimits, StopFlag, StoredCampaign};
 use campaign::store::{CampaignId, Store};
@@ -54,6 +55,8 @@ pub struct RunContext<'a> {
 pub enum AcquiredMachine<'a> {
     /// Agent of the machine on whose kernel cells run.
     Host(Box<AgentBackend<'a>>),
+    /// Agents of several machines that run each cell together.
+    Together(Box<TogetherBackend<'a>>),
     /// Resources of this machine, for guests.
     Guests(Box<AcquiredResources>),
 }
@@ -70,6 +73,10 @@ impl<'a> AcquiredMachine<'a> {
         stop: &StopFlag,
     ) -> anyhow::Result<(Self, Vec<String>)> {
         let erase = consent.erase.as_deref();
+        if !campaign.together.is_empty() {
+            let (hosts, misfits) = TogetherBackend::acquire(reach, campaign, again, asked, stop)?;
+            return Ok((Self::Together(Box::new(hosts)), misfits));
+        }
         if campaign.backend != BackendKind::Vm {
             let (remote, misfits) =
                 AgentBackend::acquire(reach, campaign, erase, again, asked, stop)?;
@@ -88,6 +95,7 @@ impl<'a> AcquiredMachine<'a> {
     fn disk(&self) -> Option<&DiskIdentity> {
         match self {
             Self::Host(remote) => remote.disk(),
+            Self::Together(_) => None,
             Self::Guests(held) => held.device.as_ref().and_then(ExclusiveDevice::identity),
         }
     }
@@ -176,6 +184,13 @@ pub fn run_to_end<'a>(
             let ended = cells(ledger, &mut carrying, &limits, asked, stop, &go_on);
             asked.progress.finish();
             and_clear(ended, remote.clean_up())
+        }
+        AcquiredMachine::Together(mut hosts) => {
+            hosts.prepare(id);
+            let mut carrying = traces.wrap_backend(&mut *hosts);
+            let ended = cells(ledger, &mut carrying, &limits, asked, stop, &go_on);
+            asked.progress.finish();
+            and_clear(ended, hosts.clean_up())
         }
         AcquiredMachine::Guests(held) => {
             let means = GuestResources {

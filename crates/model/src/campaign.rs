@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::wire::rank::HostRank;
 use crate::{
     Bytes, CachedArchive, Contender, ContenderGroup, CopySource, DataKind, ExternalSource,
     GuestConfig, GuestDisk, Nanos, Phase, Suite, Test, WorkloadCategory,
@@ -178,6 +179,13 @@ pub struct StoppingRule {
 }
 
 impl Campaign {
+    /// Returns the place of [`Self::host`] among the hosts that run each cell together.
+    pub fn rank(&self) -> Option<HostRank> {
+        let host = self.host.as_ref()?;
+        let number = self.together.iter().position(|one| one == host)?;
+        Some(HostRank { number: number as u32, hosts: self.together.len() as u32 })
+    }
+
     /// Returns the workload category of a phase.
     pub fn category(&self, suite: &str, test: &str, phase: &str) -> Option<WorkloadCategory> {
         let mut tests = self.suites.iter().flat_map(|suite| &suite.tests);
@@ -270,6 +278,10 @@ pub struct Campaign {
     /// The host that runs the cells, as named for ssh; this machine if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// The hosts that run each cell together, in one directory that all of them see; the first one
+    /// is `host`. Empty if a single machine runs each cell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub together: Vec<String>,
     /// Archives that its commands unpack, with their downloaded versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archives: Vec<CachedArchive>,

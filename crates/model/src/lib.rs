@@ -71,8 +71,9 @@ pub use result::memory_use::KernelMemoryUse;
 pub use result::metric::{Direction, Metric, Unit};
 pub use result::metric_pattern::ResultSelector;
 pub use result::outcome::{
-    CellResult, CommandRecord, CpuTime, DeviceCounters, Failure, Iteration, LatencyBucket,
-    PageFaults, PhaseResult, ReportedValue, SpaceUsage, Status, SyscallError, UnsetAttributes,
+    CellResult, CommandRecord, CpuTime, DeviceCounters, Failure, HostWork, Iteration,
+    LatencyBucket, PageFaults, PhaseResult, ReportedValue, SpaceUsage, Status, SyscallError,
+    UnsetAttributes,
 };
 pub use result::results::{CampaignResults, CellRecord};
 pub use result::simulated_disk_stats::{RequestLogChunk, SimulatedDiskStats};

@@ -171,6 +171,23 @@ impl Test {
         self.phases.iter().any(|phase| records(&phase.op))
     }
 
+    /// Returns the test for several hosts that run it together: each does the work of this test.
+    /// Phases that threads of several hosts cannot share stay as they are, and are unsupported there.
+    #[must_use]
+    pub fn on_hosts(&self, hosts: u32) -> Self {
+        let phases = self.phases.iter().map(|phase| Phase {
+            op: phase.op.info().on_hosts(hosts).unwrap_or_else(|| phase.op.clone()),
+            // The hosts would have to agree on each repetition.
+            scaling: None,
+            ..phase.clone()
+        });
+        Self {
+            space: Bytes(self.space.0.saturating_mul(hosts.into())),
+            phases: phases.collect(),
+            ..self.clone()
+        }
+    }
+
     /// Returns the number of disks, if the test is a point of a sweep over disks.
     pub fn disks(&self) -> Option<u32> {
         let disks = self.sweep.as_ref()?.at.get(&SweepAxis::Disks)?;
@@ -219,6 +236,10 @@ pub struct Phase {
     /// Names of earlier phases that it depends on; absent if it depends on all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Vec<String>>,
+    /// Whether each host works on the files of the next host, if several hosts run the phase
+    /// together.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_next_host: bool,
     /// The operation.
     pub op: Op,
 }

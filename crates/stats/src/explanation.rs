@@ -338,6 +338,7 @@ mod tests {
             scaling: None,
             step: None,
             needs: None,
+            from_next_host: false,
             op: Op::Capacity(Capacity),
         });
         result.elapsed = Nanos(wall);

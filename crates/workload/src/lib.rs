@@ -9,6 +9,7 @@ mod age;
 mod data;
 mod error;
 mod files;
+mod hosts;
 mod io;
 mod measure;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use data::corruption::Corruption;
 pub use data::pattern::Pattern;
 pub use data::shape::{TreeFile, TreeLayout};
 pub use error::OpError;
+pub use hosts::{HostBarrier, HostShare};
 pub use measure::calibrate::overhead;
 pub use measure::fragmentation::fragmentation;
 pub use measure::meter::{PhaseMeter, statfs};

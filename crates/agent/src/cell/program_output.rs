@@ -116,6 +116,7 @@ mod tests {
             scaling: None,
             step: None,
             needs: None,
+            from_next_host: false,
             op: Op::External(model::op::External {
                 metric: Metric::Rate,
                 group: None,

@@ -18,6 +18,7 @@ use sys::block::BlockStats;
 use sys::mount::mount_id;
 use workload::{CellWorkspace, OpError};
 
+use crate::cell::other_hosts::OtherHosts;
 use crate::cell::program_output::ProgramOutput;
 use crate::cell::volume::{CellVolume, StepResult};
 use crate::guest::request_log::RequestLogReader;
@@ -69,6 +70,8 @@ pub struct CellSession<'a> {
     /// Cache state at the start of the last operation. All roles of a mix share the cache state of
     /// the mix.
     began_with: CacheState,
+    /// The other hosts, if several run the cell together.
+    hosts: Option<Arc<OtherHosts>>,
 }
 
 /// A directory with the mount that it must be located on.
@@ -113,6 +116,7 @@ impl<'a> CellSession<'a> {
         events: EventWriter,
         runner: SandboxedRunner,
         footprint: KernelMemoryProbe,
+        hosts: Option<OtherHosts>,
     ) -> io::Result<Self> {
         let (volume, root, place) = match &job.target {
             WorkTarget::Volume(volume) => {
@@ -133,9 +137,11 @@ impl<'a> CellSession<'a> {
             WorkTarget::Volume(volume) => BlockStats::from_nodes(volume.devices()).ok(),
             WorkTarget::Directory { .. } => None,
         };
+        let heartbeat = Heartbeat::start(events.clone(), device.clone())?;
+        hosts.iter().for_each(|hosts| hosts.watch(heartbeat.progress()));
         Ok(Self {
             job,
-            heartbeat: Heartbeat::start(events.clone(), device.clone())?,
+            heartbeat,
             events,
             device,
             volume,
@@ -156,6 +162,7 @@ impl<'a> CellSession<'a> {
             wrote: None,
             symbols: OnceCell::new(),
             began_with: CacheState::None,
+            hosts: hosts.map(Arc::new),
         })
     }
 
@@ -166,6 +173,7 @@ impl<'a> CellSession<'a> {
             self.set_up();
         }
         self.require_place();
+        self.enter_common_directory();
         for phase in &self.job.test.phases {
             if self.withdrawn || self.only_ages() {
                 break;
@@ -210,6 +218,28 @@ impl<'a> CellSession<'a> {
             self.events.send(&CellEvent::Mounted(memory));
         }
         self.age();
+    }
+
+    /// Changes to the directory of the first host, if several hosts run the cell together.
+    fn enter_common_directory(&mut self) {
+        let (Some(hosts), Some(place)) = (&self.hosts, &self.place) else {
+            return;
+        };
+        if self.withdrawn {
+            return;
+        }
+        match hosts.enter(self.workspace.root(), place.top) {
+            Ok(common) => self.workspace = self.empty_workspace(&common),
+            Err(reason) => self.withdraw(reason),
+        }
+    }
+
+    /// Returns a workspace of the cell without contents.
+    fn empty_workspace(&self, root: &Path) -> CellWorkspace {
+        CellWorkspace::new(root, self.job.seed)
+            .with_programs(self.programs.clone())
+            .with_data(self.job.test.data)
+            .with_memory_limit(self.job.memory_limit)
     }
 
     /// Finds the filesystem's journal, if a simulated disk must identify requests to it. Errors are
@@ -298,12 +328,7 @@ impl<'a> CellSession<'a> {
         }
         match source::open(source, progress()) {
             Ok(found) => {
-                let (root, seed) = (self.workspace.root(), self.job.seed);
-                let workspace = CellWorkspace::new(root, seed).with_source(found);
-                self.workspace = workspace
-                    .with_programs(self.programs.clone())
-                    .with_data(self.job.test.data)
-                    .with_memory_limit(self.job.memory_limit);
+                self.workspace = self.empty_workspace(self.workspace.root()).with_source(found);
             }
             Err(reason) => self.withdraw(reason),
         }

@@ -1,5 +1,6 @@
 //! Sends events to the orchestrator, one line each, from any thread.
 
+use std::fmt;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +16,12 @@ pub struct EventWriter {
     /// sent.
     last_sent: Arc<AtomicU64>,
     out: Arc<Mutex<dyn Write + Send>>,
+}
+
+impl fmt::Debug for EventWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventWriter").field("last_sent", &self.last_sent).finish_non_exhaustive()
+    }
 }
 
 impl EventWriter {

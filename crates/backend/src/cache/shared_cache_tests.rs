@@ -119,6 +119,7 @@ fn job(cell: &Cell, test: &Test) -> CellJob {
         seed: cell.seed,
         stacks_after: None,
         sampling: None,
+        rank: None,
     }
 }
 

@@ -5,13 +5,14 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use model::wire::rank::RankOrder;
 use model::wire::{AbortReason, CellEvent, CellJob};
 use model::{Bytes, Nanos};
 use nix::sys::signal::{Signal, kill};
@@ -90,9 +91,28 @@ pub enum AgentEnd {
     },
 }
 
+/// Standard input of the running agent, for orders from other threads.
+#[derive(Clone, Debug, Default)]
+pub struct OrderInput(Arc<Mutex<Option<ChildStdin>>>);
+
+impl OrderInput {
+    /// Sends an order. An agent that has ended needs none.
+    pub fn send(&self, order: &RankOrder) {
+        if let Some(input) = &mut *self.lock() {
+            let _ = input.write_all(order.to_line().as_bytes());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<ChildStdin>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A running agent.
 pub struct AgentProcess {
     child: Child,
+    /// Standard input of the process, if other threads send orders.
+    orders: OrderInput,
     errors: JoinHandle<String>,
     events: Receiver<CellEvent>,
     /// Set when the process has ended, because a file of events has no end marker.
@@ -162,7 +182,8 @@ impl AgentProcess {
             events::errors(stderr).and_then(|errors| Ok((errors, events::channel(events)?)));
         match heard {
             Ok((errors, events)) => {
-                Ok(Self { child, errors, events, ended, writes_file: false, progress: None })
+                let (orders, writes_file, progress) = (OrderInput::default(), false, None);
+                Ok(Self { child, orders, errors, events, ended, writes_file, progress })
             }
             Err(error) => {
                 // The agent may have ended by itself.
@@ -171,6 +192,14 @@ impl AgentProcess {
                 Err(error)
             }
         }
+    }
+
+    /// Lets other threads send orders to the agent.
+    #[must_use]
+    pub fn with_orders(mut self, orders: &OrderInput) -> Self {
+        *orders.lock() = self.child.stdin.take();
+        self.orders = orders.clone();
+        self
     }
 
     /// Passes events on until the agent is done, dies, hangs or must stop.
@@ -343,6 +372,7 @@ impl AgentProcess {
     fn wait(&mut self, at_most: Duration) -> Option<ExitStatus> {
         // An agent ends when its standard input is closed.
         self.child.stdin = None;
+        *self.orders.lock() = None;
         self.progress = None;
         let start = clock::now();
         loop {

@@ -13,6 +13,7 @@ pub fn job(seed: u64) -> CellJob {
         scaling: None,
         step: None,
         needs: None,
+        from_next_host: false,
         op: Op::Capacity(Capacity),
     };
     CellJob {
@@ -41,5 +42,6 @@ pub fn job(seed: u64) -> CellJob {
         seed,
         stacks_after: None,
         sampling: None,
+        rank: None,
     }
 }

@@ -100,6 +100,7 @@ impl<'a> CellResultBuilder<'a> {
             CellEvent::Hello { .. }
             | CellEvent::Progress { .. }
             | CellEvent::EnvironmentFault { .. }
+            | CellEvent::Rank(_)
             | CellEvent::Done => {}
         }
     }
@@ -297,6 +298,7 @@ mod tests {
             scaling: None,
             step: None,
             needs: None,
+            from_next_host: false,
             op: Op::Capacity(Capacity),
         };
         Test {

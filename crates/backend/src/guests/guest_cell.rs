@@ -95,6 +95,7 @@ impl StandaloneGuestCell {
             seed: SEED,
             stacks_after: None,
             sampling: None,
+            rank: None,
         }
     }
 

@@ -249,6 +249,7 @@ impl GuestBackend {
                     seed: cell.seed,
                     stacks_after: None,
                     sampling: self.sampling.clone(),
+                    rank: None,
                 };
                 let mut executor = CachedExecutor::new(
                     cell_guest.executor,

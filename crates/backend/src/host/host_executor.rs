@@ -14,7 +14,7 @@ use sys::io::clock;
 use sys::kmsg::KernelLog;
 
 use crate::Executor;
-use crate::cell::agent::{AgentEnd, AgentProcess, WatchTimeouts};
+use crate::cell::agent::{AgentEnd, AgentProcess, OrderInput, WatchTimeouts};
 use crate::cell::cell_devices::DeviceCgroup;
 use crate::cell::ending::CellEnd;
 use crate::cell::host_snapshot::HostSnapshot;
@@ -36,6 +36,8 @@ pub struct HostExecutor {
     pub memory: Option<MemoryCgroup>,
     /// Stop flag.
     pub stop: Arc<AtomicBool>,
+    /// Input of the running agent.
+    pub orders: OrderInput,
 }
 
 impl Executor for HostExecutor {
@@ -83,11 +85,15 @@ impl HostExecutor {
         if matches!(job.target, WorkTarget::Volume(_)) {
             command.arg("--isolate");
         }
-        AgentProcess::start(&mut command, job, &|pid| {
+        let agent = AgentProcess::start(&mut command, job, &|pid| {
             if let Some(limit) = &self.memory {
                 limit.add_process(pid)?;
             }
             devices.map_or(Ok(()), |devices| devices.add_process(pid))
+        })?;
+        Ok(match job.rank {
+            Some(_) => agent.with_orders(&self.orders),
+            None => agent,
         })
     }
 
@@ -157,6 +163,7 @@ mod tests {
             phase_limit: None,
             memory: None,
             stop: Arc::new(AtomicBool::new(stopping)),
+            orders: OrderInput::default(),
         };
         executor.execute(&job(1), &mut |_| {})
     }

@@ -9,6 +9,7 @@ use crate::{
 use anyhow::Context;
 use campaign::run::{CellThreads, CellUpdate, StopFlag};
 use guest::Guest;
+use model::wire::rank::RankOrder;
 use model::wire::{AbortReason, AgedImageAction, AgeingParams, CellEvent, CellJob};
 use model::{
     BackendKind, Bytes, Calibration, Campaign, CampaignId, Cell, CellResult, Environment, Failure,
@@ -19,6 +20,7 @@ use sys::io::clock;
 
 use crate::aged::{self, AgedImageCache, AgedImageRequest, AgedStart};
 use crate::calibration::{self, CalibrationEffort};
+use crate::cell::agent::OrderInput;
 use crate::compatibility::{self, Incompatibility};
 use crate::error;
 use crate::guests::resources as guests;
@@ -37,6 +39,8 @@ pub struct LocalBackend {
     news: Option<Receiver<CellUpdate>>,
     side_by_side: usize,
     stop: StopFlag,
+    /// Input of the agent of the running cell; unused by guests.
+    orders: OrderInput,
 }
 
 enum LocalBackendKind {
@@ -90,7 +94,9 @@ impl LocalBackend {
         stop: &StopFlag,
     ) -> anyhow::Result<Self> {
         let kernel = Kernel::prepare(id, campaign, held, dialogue, stop)?;
-        Ok(Self::of(LocalBackendKind::Kernel(Box::new(Mutex::new(kernel))), campaign, 1, stop))
+        let orders = kernel.executor.orders.clone();
+        let kind = LocalBackendKind::Kernel(Box::new(Mutex::new(kernel)));
+        Ok(Self { orders, ..Self::of(kind, campaign, 1, stop) })
     }
 
     /// Prepares guests on this host and locks the campaign for this process.
@@ -142,9 +148,15 @@ impl LocalBackend {
             news: Some(news),
             side_by_side,
             stop: Arc::clone(stop),
+            orders: OrderInput::default(),
             campaign,
             kind,
         }
+    }
+
+    /// Passes an order to the running cell, which other hosts run, too.
+    pub fn send_order(&self, order: &RankOrder) {
+        self.orders.send(order);
     }
 
     /// Takes the channel of cell events, for a receiver other than `CellBackend::next_update`.
@@ -244,6 +256,7 @@ impl Kernel {
             phase_limit: campaign.budget_phase_limit(),
             memory: memory_limit(id, campaign, first_limit(campaign))?,
             stop: Arc::clone(stop),
+            orders: OrderInput::default(),
         };
         storage.fill_source(campaign, &mut executor, dialogue)?;
         Ok(Self { id, storage, executor, kept: kept.map(Arc::new) })
@@ -342,6 +355,7 @@ impl Kernel {
                 seed: cell.seed,
                 stacks_after: None,
                 sampling: None,
+                rank: campaign.rank(),
             };
             executor.execute(&job, observe)
         });

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use campaign::run::{CellBackend, CellUpdate, StopFlag};
 use model::wire::AbortReason;
 use model::wire::machine::{HostReply, HostRequest};
+use model::wire::rank::RankOrder;
 use model::{Calibration, Campaign, CampaignId, Cell, CellId, DiskIdentity, Environment, Test};
 
 use crate::error::{self, EnvironmentError, UserInterrupt};
@@ -94,6 +95,58 @@ impl<'a> AgentBackend<'a> {
     /// Sets the campaign number, which is part of every resource name.
     pub const fn prepare(&mut self, id: CampaignId) {
         self.id = Some(id);
+    }
+
+    /// Passes an order to the running cell. The next update reports a lost connection.
+    pub fn send_order(&mut self, order: RankOrder) {
+        let phase_limit = self.campaign.phase_limit.to_duration();
+        let sent = self.connection().and_then(|connection| {
+            connection.send(HostRequest::Order(order))?;
+            connection.extend_timeout(phase_limit);
+            Ok(())
+        });
+        if let Err(error) = sent {
+            self.lose(&error.to_string());
+        }
+    }
+
+    /// Returns the next update, or `None` if none arrives within this time.
+    pub fn poll_update(&mut self, time: Duration) -> Option<CellUpdate> {
+        if self.news.is_empty() {
+            self.listen(time);
+        }
+        let news = self.news.pop_front()?;
+        if let CellUpdate::Finished(cell, _) | CellUpdate::Aborted(cell, _) = &news {
+            self.running.remove(cell);
+        }
+        Some(news)
+    }
+
+    /// Takes the next answer of the agent, if one arrives within this time.
+    fn listen(&mut self, time: Duration) {
+        let to_stop = self.stop.load(Ordering::Relaxed);
+        let heard = self.connection().and_then(|connection| {
+            if to_stop {
+                connection.stop()?;
+            }
+            connection.next(time)
+        });
+        match heard {
+            Ok(None) => {}
+            Ok(Some(HostReply::Failed { reason, .. })) => self.lose(&reason),
+            Ok(Some(answer)) => match news(answer) {
+                // The answer for a cell that runs may never come.
+                Some(
+                    CellUpdate::Event(cell, _)
+                    | CellUpdate::Finished(cell, _)
+                    | CellUpdate::Aborted(cell, _),
+                ) if !self.running.contains_key(&cell) => {
+                    self.lose(&format!("it answered for cell {}, which does not run", cell.0));
+                }
+                news => self.news.extend(news),
+            },
+            Err(error) => self.lose(&error.to_string()),
+        }
     }
 
     /// Makes the agent remove everything it created. An agent whose connection is lost does this by
@@ -274,34 +327,8 @@ impl CellBackend for AgentBackend<'_> {
 
     fn next_update(&mut self) -> CellUpdate {
         loop {
-            if let Some(news) = self.news.pop_front() {
-                if let CellUpdate::Finished(cell, _) | CellUpdate::Aborted(cell, _) = &news {
-                    self.running.remove(cell);
-                }
-                return news;
-            }
-            let to_stop = self.stop.load(Ordering::Relaxed);
-            let heard = self.connection().and_then(|connection| {
-                if to_stop {
-                    connection.stop()?;
-                }
-                connection.next(STOP_POLL_INTERVAL)
-            });
-            match heard {
-                Ok(None) => {}
-                Ok(Some(HostReply::Failed { reason, .. })) => self.lose(&reason),
-                Ok(Some(answer)) => match news(answer) {
-                    // The answer for a cell that runs may never come.
-                    Some(
-                        CellUpdate::Event(cell, _)
-                        | CellUpdate::Finished(cell, _)
-                        | CellUpdate::Aborted(cell, _),
-                    ) if !self.running.contains_key(&cell) => {
-                        self.lose(&format!("it answered for cell {}, which does not run", cell.0));
-                    }
-                    news => self.news.extend(news),
-                },
-                Err(error) => self.lose(&error.to_string()),
+            if let Some(update) = self.poll_update(STOP_POLL_INTERVAL) {
+                return update;
             }
         }
     }

@@ -51,6 +51,37 @@ pub trait AgentTransport {
 
     /// Returns true if the connection uses a network, which may fail silently.
     fn is_remote(&self) -> bool;
+
+    /// Returns the ways to the other hosts that run each cell together with this one.
+    fn others(&self) -> &[Box<dyn AgentTransport>] {
+        &[]
+    }
+}
+
+/// Several machines that run each cell together. The first one stands for all of them.
+pub struct TogetherTransport {
+    /// The first machine.
+    pub first: Box<dyn AgentTransport>,
+    /// The other ones.
+    pub others: Vec<Box<dyn AgentTransport>>,
+}
+
+impl AgentTransport for TogetherTransport {
+    fn command(&self) -> anyhow::Result<Command> {
+        self.first.command()
+    }
+
+    fn name(&self) -> String {
+        self.first.name()
+    }
+
+    fn is_remote(&self) -> bool {
+        self.first.is_remote()
+    }
+
+    fn others(&self) -> &[Box<dyn AgentTransport>] {
+        &self.others
+    }
 }
 
 /// This machine.

@@ -254,6 +254,7 @@ impl Agent {
                 self.out.say(&HostReply::Calibrated(taken));
             }
             HostRequest::Start { cell, test } => self.local()?.start(&cell, &test),
+            HostRequest::Order(order) => self.local()?.send_order(&order),
             HostRequest::CleanUp => {
                 self.clear()?;
                 self.out.say(&HostReply::Cleared);

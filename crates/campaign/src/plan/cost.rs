@@ -331,6 +331,7 @@ mod tests {
                 scaling: None,
                 step: None,
                 needs: None,
+                from_next_host: false,
                 op: Op::Io(Io {
                     size: Some(Bytes(megabytes * 1_000_000)),
                     ..Io::new("f", AccessPattern::Write, Bytes(1_000_000))

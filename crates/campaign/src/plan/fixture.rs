@@ -40,6 +40,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         keep_aged: false,
         source: None,
         host: None,
+        together: Vec::new(),
         archives: Vec::new(),
         phase_limit: model::Nanos::from_secs(600),
         backend: BackendKind::Loop,

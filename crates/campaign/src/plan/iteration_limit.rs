@@ -55,6 +55,7 @@ mod tests {
             }),
             step: None,
             needs: None,
+            from_next_host: false,
             op: Op::Io(Io {
                 size: Some(Bytes(megabytes * 1_000_000)),
                 ..Io::new("f", access, Bytes(1_000_000))

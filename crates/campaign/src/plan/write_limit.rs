@@ -137,6 +137,7 @@ mod tests {
             scaling: None,
             step: None,
             needs: None,
+            from_next_host: false,
             op: Op::Io(Io {
                 size: Some(Bytes(gigabytes * 1_000_000_000)),
                 ..Io::new("f", AccessPattern::Write, Bytes(1_000_000))

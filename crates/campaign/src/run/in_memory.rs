@@ -146,6 +146,7 @@ pub fn test() -> Test {
         scaling: None,
         step: None,
         needs: None,
+        from_next_host: false,
         op: Op::Io(Io { size: Some(Bytes::mib(1)), ..Io::new("file", access, Bytes::kib(64)) }),
     };
     Test {
@@ -209,6 +210,7 @@ pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
         database: None,
         stall_timeout: Nanos::from_secs(60),
         host: None,
+        together: Vec::new(),
         archives: Vec::new(),
         phase_limit: SizeProfile::Smoke.phase_limit(Kind::Loop),
     }

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use campaign::store::Store;
 use model::{
     Bytes, CacheState, CellResult, CommandRecord, CpuTime, DataKind, DeviceCounters, Failure,
-    Feature, Features, HostNoise, Iteration, KernelEvent, KernelMemoryUse, LatencyBucket, Metric,
-    Nanos, PageFaults, PhaseResult, ProbeResult, SpaceUsage, Stall, Status, SteadyState, SyncAtEnd,
-    SyscallError, Timeline,
+    Feature, Features, HostNoise, HostWork, Iteration, KernelEvent, KernelMemoryUse, LatencyBucket,
+    Metric, Nanos, PageFaults, PhaseResult, ProbeResult, SpaceUsage, Stall, Status, SteadyState,
+    SyncAtEnd, SyscallError, Timeline,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -124,6 +124,13 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
             (n, device, before, after, cut, slow),
         )| {
             PhaseResult {
+                hosts: vec![HostWork {
+                    host: phase.clone(),
+                    elapsed: Nanos(n[3]),
+                    operations: n[1] / 2,
+                    bytes: Bytes(n[2]),
+                    at_first_end: before.map(|_| n[4]),
+                }],
                 disk: None,
                 profile: None,
                 layout: None,

@@ -85,6 +85,7 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
         keep_aged: false,
         source: None,
         host: None,
+        together: Vec::new(),
         archives: Vec::new(),
         phase_limit: Nanos::from_secs(600),
         backend: if guest { BackendKind::Vm } else { BackendKind::Loop },

@@ -20,7 +20,8 @@ const KEYS: [&str; 8] =
 const ARCHIVE: [&str; 5] = ["name", "package", "source_package", "file", "sha256"];
 const REQUIRES: [&str; 3] = ["packages", "programs", "files"];
 const TEST: [&str; 7] = ["name", "title", "rationale", "space", "parameters", "sweep", "phase"];
-const PHASE: [&str; 8] = ["name", "op", "step", "needs", "cache", "ends", "at_most", "repeat"];
+const PHASE: [&str; 9] =
+    ["name", "op", "step", "needs", "cache", "ends", "at_most", "repeat", "from_next_host"];
 /// Keys that are only valid for phases that access files.
 const FILES_ONLY: [&str; 4] = ["cache", "ends", "at_most", "repeat"];
 
@@ -309,6 +310,7 @@ fn read_phase(
         scaling: scaling.filter(|_| on_files && repeat && op.is_undoable()),
         step: table.read("step", |v| v.name())?,
         needs: table.get("needs")?.map(|_| table.texts("needs")).transpose()?,
+        from_next_host: table.read("from_next_host", |v| v.flag())?.unwrap_or(false),
         op,
     };
     match &phase.op {

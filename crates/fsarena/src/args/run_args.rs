@@ -81,6 +81,16 @@ pub struct RunArgs {
     /// rounds of a lost host.
     #[arg(long, requires_all = ["hosts", "rounds"], conflicts_with = "on", help_heading = OVER_HOSTS)]
     pub divide: bool,
+    /// Run each test on all --hosts at the same time, in one --dir that all of them see: a network or
+    /// cluster filesystem.
+    ///
+    /// Each host runs the threads of a test, which start together; -s many-clients asks the questions of
+    /// IOR and mdtest, and is the default.
+    #[arg(long, requires_all = ["hosts", "directories"], conflicts_with_all = ["on", "divide", "sessions"], help_heading = OVER_HOSTS)]
+    pub together: bool,
+    /// The hosts that run each cell together.
+    #[arg(skip)]
+    pub ranks: Vec<String>,
     /// Options for checking cells on a second host.
     #[command(flatten)]
     pub checked: CheckArgs,

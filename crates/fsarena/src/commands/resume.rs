@@ -75,7 +75,7 @@ fn go_on(
     let stored = store.load(id)?;
     refuse_spread(&stored)?;
     refuse_imported(store, id)?;
-    let Campaign { host, measured_by, .. } = &stored.campaign;
+    let Campaign { host, together, measured_by, .. } = &stored.campaign;
     if let Some(by) = measured_by {
         let program = line(&by.program);
         return Err(UsageError(format!(
@@ -84,7 +84,7 @@ fn go_on(
         .into());
     }
     refuse_more(&stored, more)?;
-    let reach = paths::transport(host.as_deref(), stop)?;
+    let reach = paths::campaign_transport(host.as_deref(), together, stop)?;
     let searched = SearchDirs {
         reach: &*reach,
         host: host.as_deref(),

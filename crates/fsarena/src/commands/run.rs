@@ -33,6 +33,7 @@ use crate::session::{self, RunContext};
 use crate::settings::campaign as request;
 use crate::settings::campaign::ResolvedCampaign;
 use crate::settings::resolve;
+use crate::settings::together;
 use crate::stale_directories::{self, SearchDirs};
 use crate::stop;
 use crate::traces;
@@ -45,6 +46,8 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     if args.engine.on.is_some() {
         return on_scheduler(args, globals, &stop);
     }
+    let together = args.together.then(|| together::resolve(args)).transpose()?;
+    let args = together.as_ref().unwrap_or(args);
     if !args.engine.hosts.is_empty() {
         return run_on_hosts::run(args, globals, &stop);
     }
@@ -157,7 +160,7 @@ pub fn campaign(
     }
     let progress = ProgressDisplay::of_host(globals);
     let catalog = paths::catalog(globals)?;
-    let reach = paths::transport(args.host.as_deref(), stop)?;
+    let reach = paths::campaign_transport(args.host.as_deref(), &args.ranks, stop)?;
     let ResolvedCampaign { mut campaign, guest } =
         request::read(args, globals, &catalog, &*reach, &progress, stop)?;
     if globals.of_host.is_some() && campaign.clock == Clock::Virtual {

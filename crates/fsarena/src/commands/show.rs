@@ -63,7 +63,10 @@ fn head(results: &CampaignResults) -> String {
         ("backend", format!("{}, size {}", campaign.backend, campaign.size)),
         ("runs", cells_done(results)),
     ];
-    facts.extend(campaign.host.as_ref().map(|host| ("host", line(host))));
+    match campaign.together.is_empty() {
+        true => facts.extend(campaign.host.as_ref().map(|host| ("host", line(host)))),
+        false => facts.push(("hosts", line(&format!("{} together", campaign.together.join(", "))))),
+    }
     facts.extend(campaign.memory.map(|memory| ("memory", memory.to_string())));
     let machine = campaign.describe_guest();
     facts.extend(

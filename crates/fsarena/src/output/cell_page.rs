@@ -94,8 +94,22 @@ fn of_phase(phase: &PhaseResult) -> Vec<Block> {
         table.push([mark.to_owned(), number.metric.to_string(), scale.with_unit(number.value)]);
     }
     let failure = phase.failure.iter().flat_map(failure);
-    let blocks = [Block::Paragraph(summary)].into_iter().chain(failure);
+    let blocks = [Block::Paragraph(summary)].into_iter().chain(failure).chain(of_hosts(phase));
     blocks.chain([Block::Table(table)]).chain(few_samples(phase)).collect()
+}
+
+/// Returns the work of each host, if several ran the phase together.
+fn of_hosts(phase: &PhaseResult) -> Option<Block> {
+    let mut table = Table::new(&["host", "operations", "bytes", "finished after"]);
+    for host in &phase.hosts {
+        table.push([
+            host.host.clone(),
+            host.operations.to_string(),
+            host.bytes.to_string(),
+            host.elapsed.to_string(),
+        ]);
+    }
+    (!phase.hosts.is_empty()).then_some(Block::Table(table))
 }
 
 /// Returns a note if the highest percentiles are the longest operation.

@@ -28,6 +28,7 @@ use crate::settings::resolve::ResolvedSettings;
 use crate::settings::rounds::RoundCounts;
 use crate::settings::source_choice;
 use crate::settings::test_machine::TestMachine;
+use crate::settings::together;
 use crate::settings::validate::{
     reject_duplicates, reject_panic_options, reject_small_limits, reject_too_many_cells,
     reject_unmatched_only,
@@ -64,6 +65,7 @@ pub fn read(
     // Check this before the machine is examined, which may print many notes.
     let mut suites = traces::require_known(asked.suites(catalog)?, globals, args.dry_run)?;
     asked.set_data(&mut suites)?;
+    together::share_work(&mut suites, args)?;
     let suites = disk_sweep::expand_disk_counts(suites, wishes.disk_counts(), asked.backend)?;
     reject_unmatched_only(&args.compared, &suites)?;
     // Check the names before a guest is built.
@@ -149,6 +151,7 @@ impl SettingsReader<'_> {
             guest: machine,
             readahead: asked.readahead(&here)?,
             host: args.host.clone(),
+            together: args.ranks.clone(),
             // Archives are downloaded when the campaign starts.
             archives: Vec::new(),
             max_written,

@@ -354,6 +354,7 @@ fn phase(name: &str, op: Op, cache: CacheState, ends: SyncAtEnd) -> Phase {
         scaling: None,
         step: None,
         needs: None,
+        from_next_host: false,
         op,
     }
 }

@@ -15,5 +15,6 @@ pub mod select_campaign;
 pub mod source_choice;
 pub mod studies;
 pub mod test_machine;
+pub mod together;
 pub mod validate;
 pub mod versions;

@@ -66,6 +66,7 @@ fn campaign() -> Campaign {
         keep_aged: false,
         source: None,
         host: None,
+        together: Vec::new(),
         archives: Vec::new(),
         phase_limit: Nanos::from_secs(600),
     }

@@ -168,6 +168,14 @@ impl OpInfo for Create {
         Metric::Rate
     }
 
+    fn on_hosts(&self, hosts: u32) -> Option<Op> {
+        Some(Op::Create(Self {
+            entries: self.entries.saturating_mul(hosts.into()),
+            threads: self.threads.saturating_mul(hosts),
+            ..self.clone()
+        }))
+    }
+
     fn check(&self) -> Result<(), String> {
         match self.directories > self.entries {
             true => Err(format!(

@@ -44,6 +44,10 @@ pub struct Io {
     /// Whether threads share the file.
     #[serde(default)]
     pub sharing: FileSharing,
+    /// Whether threads that share the file take its blocks in turn (IOR's segments), instead of one
+    /// contiguous part each.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interleaved: bool,
     /// Number of writes of a thread between two fsyncs (`fsync`); 0 for never.
     #[serde(default)]
     pub fsync: u64,
@@ -77,6 +81,7 @@ impl Io {
             depth: 1,
             threads: 1,
             sharing: FileSharing::Shared,
+            interleaved: false,
             fsync: 0,
             flag: None,
             rate: None,
@@ -253,8 +258,8 @@ crate::named_enum! {
 macro_rules! keys {
     ($($more:literal),*) => {
         &[
-            "file", "block", "align", "size", "operations", "engine", "iodepth", "threads", "sharing", "fsync", "flag",
-            "rate", "verify", "include_open_close", $($more,)*
+            "file", "block", "align", "size", "operations", "engine", "iodepth", "threads", "sharing",
+            "interleaved", "fsync", "flag", "rate", "verify", "include_open_close", $($more,)*
         ]
     };
 }
@@ -281,6 +286,7 @@ fn read(t: &dyn KeySource, access: AccessPattern) -> Result<Op, KeyError> {
         depth: count_up_to(t, "iodepth", 4096)?,
         threads: threads(t, "threads")?,
         sharing: sharing(t, "sharing")?,
+        interleaved: flag(t, "interleaved")?,
         fsync: optional(t, "fsync", |t, key| t.count(key, 0..MAX_COUNT))?.unwrap_or(0),
         flag: optional(t, "flag", |t, key| choice(t, key, &IoFlag::WORDS))?,
         rate: optional(t, "rate", count)?,
@@ -391,6 +397,22 @@ impl OpInfo for Io {
         })
     }
 
+    /// A shared file grows with the number of hosts, so that each host has the same work.
+    fn on_hosts(&self, hosts: u32) -> Option<Op> {
+        let times = |count: u64| count.saturating_mul(hosts.into());
+        let size = match self.sharing {
+            FileSharing::Shared => self.size.map(|size| Bytes(times(size.0))),
+            FileSharing::Own => self.size,
+        };
+        Some(Op::Io(Self {
+            size,
+            operations: self.operations.map(times),
+            rate: self.rate.map(times),
+            threads: self.threads.saturating_mul(hosts),
+            ..self.clone()
+        }))
+    }
+
     fn primary_metric(&self) -> Metric {
         match self.access.is_random() {
             true => Metric::Rate,
@@ -443,6 +465,12 @@ impl OpInfo for Io {
         if self.verify && !self.access.reads() {
             return Err(format!("`verify` cannot be used for `{word}`"));
         }
+        if self.interleaved && !self.can_interleave() {
+            return Err(
+                "`interleaved` needs one file for all threads, in order and without `operations`"
+                    .into(),
+            );
+        }
         if self.include_open_close && self.threads > 1 {
             return Err("`include_open_close` is for one thread: files of several are opened before the clock starts and closed after".into());
         }
@@ -471,6 +499,19 @@ impl OpInfo for Io {
 }
 
 impl Io {
+    /// Returns true if threads can take the blocks of the file in turn.
+    fn can_interleave(&self) -> bool {
+        let in_order = [
+            AccessPattern::Write,
+            AccessPattern::Overwrite,
+            AccessPattern::Rewrite,
+            AccessPattern::Read,
+        ];
+        in_order.contains(&self.access)
+            && self.sharing == FileSharing::Shared
+            && self.operations.is_none()
+    }
+
     /// Updates the state of the file and returns the number of bytes processed.
     fn follow_file(&self, files: &mut FsState) -> u64 {
         let count = match self.sharing {

@@ -221,4 +221,11 @@ impl OpInfo for Metadata {
     fn threads(&self) -> u32 {
         self.threads
     }
+
+    fn on_hosts(&self, hosts: u32) -> Option<Op> {
+        let makes_set =
+            matches!(self.action, MetadataAction::Link { .. } | MetadataAction::Symlink { .. });
+        let threads = self.threads.saturating_mul(hosts);
+        (!makes_set).then(|| Op::Metadata(Self { threads, ..self.clone() }))
+    }
 }

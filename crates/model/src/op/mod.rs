@@ -191,6 +191,12 @@ pub trait OpInfo {
         1
     }
 
+    /// Returns the same work for each of several hosts, with all their threads, or `None` if threads
+    /// on several hosts cannot share it.
+    fn on_hosts(&self, _hosts: u32) -> Option<Op> {
+        None
+    }
+
     /// Returns true if it copies from the campaign's source, if any.
     fn copies_in(&self) -> bool {
         false

@@ -147,6 +147,7 @@ impl ImportedCampaign {
             max_written: None,
             source: None,
             host: None,
+            together: Vec::new(),
             archives: Vec::new(),
             keep_aged: false,
             device: None,
@@ -320,6 +321,7 @@ fn phase(figure: &ImportedResult) -> Phase {
         scaling: None,
         step: None,
         needs: None,
+        from_next_host: false,
         op: Op::External(External {
             metric: first.map_or(Metric::Elapsed, |value| value.metric),
             group: figure.group,

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CacheState, CpuTime, LatencyBucket, Metric, Nanos, PhaseResult, SequenceCost, Status, Survival,
-    SyncAtEnd,
+    CacheState, CpuTime, HostWork, LatencyBucket, Metric, Nanos, PhaseResult, SequenceCost, Status,
+    Survival, SyncAtEnd,
 };
 
 /// Fewest bytes whose compression is a result: with fewer, metadata take more than a few per cent.
@@ -57,6 +57,7 @@ impl PhaseResult {
         self.cost(numbers);
         self.latencies(numbers);
         self.over_time(numbers);
+        self.until_first_finish(numbers);
         self.device_work(numbers);
         self.memory_held(numbers);
         self.pieces(numbers);
@@ -213,6 +214,22 @@ impl PhaseResult {
         numbers.push((Metric::SteadyRate, steady.rate));
     }
 
+    /// Adds the speed of all hosts until the first of them has finished: the time in which all worked.
+    fn until_first_finish(&self, numbers: &mut Vec<(Metric, f64)>) {
+        let Some(first) = self.hosts.iter().map(|host| host.elapsed).min() else { return };
+        let seconds = first.as_secs_f64();
+        numbers.push((Metric::FirstFinish, seconds));
+        let operations: f64 = self.hosts.iter().map(HostWork::until_first_finish).sum();
+        if first.0 == 0 || operations == 0.0 || self.operations == 0 {
+            return;
+        }
+        if self.bytes.0 > 0 {
+            let each = self.bytes.0 as f64 / self.operations as f64;
+            numbers.push((Metric::StonewallThroughput, operations * each / seconds));
+        }
+        numbers.push((Metric::StonewallRate, operations / seconds));
+    }
+
     fn device_work(&self, numbers: &mut Vec<(Metric, f64)>) {
         if let Some(device) = self.device {
             let of_a_pass = |count: u64| count as f64 / self.iterations_counted();
@@ -317,6 +334,7 @@ mod tests {
             scaling: None,
             step: None,
             needs: None,
+            from_next_host: false,
             op: Op::RemoveFile(RemoveFile { file: "f".into() }),
         })
     }
@@ -438,6 +456,7 @@ mod tests {
             scaling: None,
             step: None,
             needs: None,
+            from_next_host: false,
             op: Op::RemoveFile(RemoveFile { file: "f".into() }),
         };
         let mut result = PhaseResult::not_run(&phase);

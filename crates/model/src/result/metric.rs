@@ -132,6 +132,12 @@ metrics! {
     SteadyThroughput = "steady-throughput", BytesPerSecond, Higher;
     /// Operations per second in the steady state.
     SteadyRate = "steady-rate", PerSecond, Higher;
+    /// Time until the first of several hosts has finished a phase.
+    FirstFinish = "first-finish", Seconds, Neutral;
+    /// Bytes per second of all hosts until the first has finished, as IOR's stonewall counts.
+    StonewallThroughput = "stonewall-throughput", BytesPerSecond, Higher;
+    /// Operations per second of all hosts until the first has finished.
+    StonewallRate = "stonewall-rate", PerSecond, Higher;
     /// Median time of a sync (`fsync`, `fdatasync`) within the operations of a mix.
     SyncP50 = "sync-p50", Seconds, Lower;
     /// 95th percentile of the sync time within the operations of a mix.

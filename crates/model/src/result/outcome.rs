@@ -262,6 +262,10 @@ pub struct PhaseResult {
     /// the passes.
     #[serde(default)]
     pub passes: Vec<Iteration>,
+    /// Work of each host, if several hosts ran the phase together. The counts above are sums over the
+    /// hosts, and the elapsed time is that of the last one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostWork>,
 }
 
 /// A value reported by another program or publication.
@@ -285,6 +289,31 @@ pub struct Iteration {
     pub operations: u64,
     /// Bytes moved.
     pub bytes: Bytes,
+}
+
+/// Work of one host in a phase that several hosts ran together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HostWork {
+    /// Name of the host for ssh.
+    pub host: String,
+    /// Time from the common start until its last operation and sync ended.
+    #[serde(rename = "wall")]
+    pub elapsed: Nanos,
+    /// Operations done.
+    pub operations: u64,
+    /// Bytes moved.
+    pub bytes: Bytes,
+    /// Operations done when the first host had finished; absent if this host was the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_first_end: Option<u64>,
+}
+
+impl HostWork {
+    /// Returns the operations that were done when the first host had finished.
+    pub fn until_first_finish(&self) -> f64 {
+        self.at_first_end.unwrap_or(self.operations).min(self.operations) as f64
+    }
 }
 
 impl CellResult {
@@ -366,6 +395,7 @@ impl PhaseResult {
             role_of: None,
             stated: Vec::new(),
             passes: Vec::new(),
+            hosts: Vec::new(),
         }
     }
 }
@@ -441,6 +471,7 @@ mod tests {
             scaling: None,
             step: None,
             needs: None,
+            from_next_host: false,
             op: Op::VerifyTree(VerifyTree { tree }),
         };
         let mut result = PhaseResult::not_run(&phase);

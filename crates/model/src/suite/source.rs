@@ -175,6 +175,7 @@ mod tests {
                 scaling: None,
                 step: None,
                 needs: None,
+                from_next_host: false,
                 op,
             }],
         }

@@ -17,6 +17,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::wire::rank::RankOrder;
 use crate::wire::{AbortReason, CellEvent, line};
 
 /// Interval between heartbeats.
@@ -93,6 +94,8 @@ pub enum HostRequest {
         /// Its test.
         test: Box<Test>,
     },
+    /// Pass an order to the running cell.
+    Order(RankOrder),
     /// End running cells and start no others.
     Stop,
     /// Remove all files created for the campaign.

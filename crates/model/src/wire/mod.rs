@@ -7,6 +7,7 @@
 //! PID 1 of a guest with a serial port. No I/O happens here.
 
 pub mod machine;
+pub mod rank;
 
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,8 @@ use crate::{
     TreeSpec,
 };
 use serde::{Deserialize, Serialize};
+
+use rank::{HostRank, RankReport};
 
 /// Version of these messages. An agent rejects jobs of other versions.
 pub const VERSION: u32 = 2;
@@ -66,6 +69,9 @@ pub struct CellJob {
     /// Sampling of the processor; not sampled if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
+    /// Place of this host among the hosts that run the cell together, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<HostRank>,
 }
 
 /// Parameters for ageing a filesystem.
@@ -326,6 +332,8 @@ pub enum CellEvent {
         /// The reason in one line.
         reason: String,
     },
+    /// A step of a cell that several hosts run together. Not an event for observers.
+    Rank(RankReport),
     /// The agent has cleaned up and is about to exit.
     Done,
 }

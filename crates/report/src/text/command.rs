@@ -105,8 +105,13 @@ fn command(campaign: &Campaign) -> String {
     {
         option("--source", path.display().to_string());
     }
-    if let Some(host) = &campaign.host {
-        option("--host", host.clone());
+    match (&campaign.host, campaign.together.is_empty()) {
+        (Some(host), true) => option("--host", host.clone()),
+        (Some(_), false) => {
+            option("--hosts", campaign.together.join(","));
+            words.push("--together".to_owned());
+        }
+        (None, _) => {}
     }
     quote_words(&words)
 }

@@ -67,6 +67,9 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
         Metric::TimeToSteady => "Time to the steady state",
         Metric::SteadyThroughput => "Throughput, steady",
         Metric::SteadyRate => "Operations per second, steady",
+        Metric::FirstFinish => "First host finished",
+        Metric::StonewallThroughput => "Throughput until the first host finished",
+        Metric::StonewallRate => "Operations per second until the first host finished",
         Metric::SyncP50 => "Syncs, median",
         Metric::SyncP95 => "Syncs, 95 %",
         Metric::SyncP99 => "Syncs, 99 %",
@@ -156,6 +159,15 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
         }
         Metric::SteadyRate => {
             "Operations since the start of the steady state, divided by the time since then; per second."
+        }
+        Metric::FirstFinish => {
+            "Time until the first of several hosts has finished the phase, from their common start; seconds. The elapsed time is that of the last."
+        }
+        Metric::StonewallThroughput => {
+            "Bytes of all hosts until the first has finished, divided by that time; bytes per second."
+        }
+        Metric::StonewallRate => {
+            "Operations of all hosts until the first has finished, divided by that time; per second."
         }
         Metric::SyncP50 => "Median latency of the syncs in the cycles of a role; seconds.",
         Metric::SyncP95 => {

@@ -99,6 +99,9 @@ pub(crate) fn place(results: &CampaignResults) -> String {
             GuestDisk::Model { .. } => format!("{size} of {}", models(campaign).join(" and of ")),
             GuestDisk::Image { .. } | GuestDisk::Device { .. } => format!("guests, {size} image"),
         },
+        (None, None, BackendKind::Dir) if !campaign.together.is_empty() => {
+            sanitize_line(&format!("{} together", campaign.together.join(", ")))
+        }
         (None, None, BackendKind::Dir) => "mounted directories".to_owned(),
         (None, None, BackendKind::Loop | BackendKind::Vm | BackendKind::Imported) => {
             format!("{size} image")

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
@@ -24,15 +24,24 @@ const NAME: &str = "O_DIRECT";
 const TRIAL: &str = "direct-trial";
 
 /// Returns the required alignment of offsets, lengths and sizes for direct I/O on a file. Writing
-/// is tested on a temporary file in the same directory.
+/// is tested on a temporary file in the same directory. `first` is the first thread of this host.
 ///
 /// # Errors
 /// Returns [`OpError::Unsupported`] if the filesystem refuses direct I/O.
-pub fn alignment(file: &Path, writes: bool) -> Result<u64, OpError> {
+pub fn alignment(file: &Path, writes: bool, first: u32) -> Result<u64, OpError> {
     if !writes {
         return try_on(file, OpenMode::ReadOnly);
     }
-    on_trial_file(&file.with_file_name(TRIAL), |trial| try_on(trial, OpenMode::CreateNew))
+    on_trial_file(&trial_path(file, TRIAL, first), |trial| try_on(trial, OpenMode::CreateNew))
+}
+
+/// Returns the path of a trial file next to a file. Hosts that work in the same directory have different
+/// first threads.
+pub fn trial_path(file: &Path, name: &str, first: u32) -> PathBuf {
+    match first {
+        0 => file.with_file_name(name),
+        first => file.with_file_name(format!("{name}.{first}")),
+    }
 }
 
 /// Tries something on a file that it creates, and removes the file.
@@ -103,7 +112,7 @@ mod tests {
 
     #[test]
     fn refusal_is_unsupported_with_its_errno() {
-        let error = alignment(Path::new("/proc/self/mounts"), false).unwrap_err();
+        let error = alignment(Path::new("/proc/self/mounts"), false, 0).unwrap_err();
         assert!(matches!(error, OpError::Unsupported { .. }), "{error}");
         assert_eq!(error.to_string(), "proc: O_DIRECT refused: EINVAL");
     }
@@ -111,14 +120,14 @@ mod tests {
     #[test]
     fn a_missing_file_is_no_refusal() {
         let place = tempfile::tempdir().unwrap();
-        let error = alignment(&place.path().join("f"), false).unwrap_err();
+        let error = alignment(&place.path().join("f"), false, 0).unwrap_err();
         assert!(matches!(error, OpError::System { .. }), "{error}");
     }
 
     #[test]
     fn trial_removes_its_file() {
         let place = tempfile::tempdir().unwrap();
-        if let Ok(alignment) = alignment(&place.path().join("f"), true) {
+        if let Ok(alignment) = alignment(&place.path().join("f"), true, 0) {
             assert!(alignment.is_power_of_two());
         }
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);

@@ -11,7 +11,7 @@ use sys::fs::aligned::AlignedBuffer;
 use sys::io::caches;
 
 use crate::error::{OpContext, OpError};
-use crate::io::direct::{on_trial_file, refusal};
+use crate::io::direct::{on_trial_file, refusal, trial_path};
 use crate::io::target::{IoFile, OpenMode};
 
 /// Flags of `include/uapi/linux/fs.h` that libraries do not name yet.
@@ -47,11 +47,11 @@ pub fn of_request(flag: Option<IoFlag>) -> ReadWriteFlags {
 }
 
 /// Tries one request of a job with its flag. Writing is tested on a temporary file in the same
-/// directory.
+/// directory. `first` is the first thread of this host.
 ///
 /// # Errors
 /// Returns [`OpError::Unsupported`] if the filesystem refuses the flag.
-pub fn try_on(file: &Path, job: &Io, direct: bool) -> Result<(), OpError> {
+pub fn try_on(file: &Path, job: &Io, direct: bool, first: u32) -> Result<(), OpError> {
     let Some(flag) = job.flag.filter(|flag| flag.is_of_request()) else { return Ok(()) };
     let length = match flag {
         IoFlag::RwfAtomic => job.block.0 as usize,
@@ -67,7 +67,7 @@ pub fn try_on(file: &Path, job: &Io, direct: bool) -> Result<(), OpError> {
         let read = read.map_err(std::io::Error::from).at("preadv2", file, 0);
         return read.map(drop).map_err(|error| refusal(file, &name, error));
     }
-    let trial = file.with_file_name(TRIAL);
+    let trial = trial_path(file, TRIAL, first);
     on_trial_file(&trial, |trial| {
         let target = IoFile::open(trial, 0, OpenMode::CreateNew, flags)?;
         let written = pwritev2(&target.file, &[IoSlice::new(&buffer)], 0, of_request(Some(flag)));

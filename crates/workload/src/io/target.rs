@@ -26,6 +26,8 @@ pub struct IoFile {
 pub enum OpenMode {
     /// Create a file that must not exist yet.
     CreateNew,
+    /// Create a file unless another host has created it.
+    Create,
     /// Append all writes to the end of the file (`O_APPEND`).
     Append,
     /// Open for reading only.
@@ -78,6 +80,7 @@ fn options(how: OpenMode, flags: OFlag) -> OpenOptions {
     let mut options = OpenOptions::new();
     match how {
         OpenMode::CreateNew => options.read(true).write(true).create_new(true),
+        OpenMode::Create => options.read(true).write(true).create(true),
         OpenMode::Append => options.append(true),
         OpenMode::ReadOnly => options.read(true),
         OpenMode::ReadWrite => options.read(true).write(true),

@@ -1,5 +1,6 @@
 //! Threads that prepare, start together and are counted together.
 
+use std::ops::Range;
 use std::sync::{Barrier, OnceLock};
 
 use model::Nanos;
@@ -24,7 +25,8 @@ pub struct ThreadWork<Prepare, Open, Work, End, Close> {
     pub opening_is_timed: bool,
 }
 
-/// Runs a timed part of a phase in `threads` threads and returns the number of operations of each.
+/// Runs a timed part of a phase in `threads` threads and returns the number of operations of each. If
+/// several hosts run the phase together, each runs its share of the threads.
 /// Prepared state is dropped after the clock has stopped. A single thread runs in the calling
 /// thread.
 ///
@@ -45,12 +47,32 @@ where
     End: FnOnce(&O) -> Result<(), OpError>,
     Close: FnOnce(O, &mut ThreadStats) -> Result<(), OpError>,
 {
-    if threads == 1 {
-        return alone(operations, stats, part);
-    }
+    let threads = stats.local_threads(threads);
+    let first = threads.start;
+    let done = match threads.len() {
+        1 => alone(first, operations, stats, part),
+        _ => several(threads, operations, stats, part),
+    };
+    stats.finish_with_hosts(first, done?)
+}
+
+fn several<P, O, Prepare, Open, Work, End, Close>(
+    threads: Range<u32>,
+    operations: u64,
+    stats: &mut ThreadStats,
+    part: ThreadWork<Prepare, Open, Work, End, Close>,
+) -> Result<Vec<u64>, OpError>
+where
+    O: Send + Sync,
+    Prepare: Fn(u32) -> Result<P, OpError> + Sync,
+    Open: FnOnce(&mut ThreadStats) -> Result<O, OpError>,
+    Work: Fn(u32, &mut P, &O, Nanos, &mut ThreadStats) -> Result<(), OpError> + Sync,
+    End: FnOnce(&O) -> Result<(), OpError>,
+    Close: FnOnce(O, &mut ThreadStats) -> Result<(), OpError>,
+{
     let ThreadWork { prepare, open, work, end, close, .. } = part;
     let opened: OnceLock<(O, Nanos)> = OnceLock::new();
-    let barrier = Barrier::new(threads as usize + 1);
+    let barrier = Barrier::new(threads.len() + 1);
     let worker = |i: u32| {
         let mut worker = stats.for_thread();
         let (opened, barrier, prepare, work) = (&opened, &barrier, &prepare, &work);
@@ -72,11 +94,13 @@ where
         }
     };
     let mut outcome = Ok(());
-    let workers = run_parallel((0..threads).map(worker).collect(), || {
+    let workers = run_parallel(threads.map(worker).collect(), || {
         barrier.wait();
-        outcome = open(stats).map(|value| {
+        outcome = open(stats).and_then(|value| {
+            stats.wait_for_hosts()?;
             stats.start_timed(operations);
             drop(opened.set((value, stats.last())));
+            Ok(())
         });
         barrier.wait();
         barrier.wait();
@@ -99,6 +123,7 @@ where
 }
 
 fn alone<P, O, Prepare, Open, Work, End, Close>(
+    thread: u32,
     operations: u64,
     stats: &mut ThreadStats,
     part: ThreadWork<Prepare, Open, Work, End, Close>,
@@ -110,18 +135,20 @@ where
     End: FnOnce(&O) -> Result<(), OpError>,
     Close: FnOnce(O, &mut ThreadStats) -> Result<(), OpError>,
 {
-    let mut prepared = (part.prepare)(0)?;
+    let mut prepared = (part.prepare)(thread)?;
     let mut worker = stats.for_thread();
     if part.opening_is_timed {
+        stats.wait_for_hosts()?;
         stats.start_timed(operations);
     }
     let opened = (part.open)(stats)?;
     if !part.opening_is_timed {
+        stats.wait_for_hosts()?;
         stats.start_timed(operations);
     }
     worker.start();
     let begun = worker.last();
-    let worked = (part.work)(0, &mut prepared, &opened, begun, &mut worker);
+    let worked = (part.work)(thread, &mut prepared, &opened, begun, &mut worker);
     let ended = worked.and_then(|()| (part.end)(&opened));
     if !part.opening_is_timed {
         stats.pause_timed();

@@ -154,6 +154,7 @@ mod tests {
             scaling: None,
             step: None,
             needs: None,
+            from_next_host: false,
             op: Op::Io(Io::new("f", AccessPattern::Read, Bytes(1))),
         })
     }

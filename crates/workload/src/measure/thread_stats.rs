@@ -1,6 +1,7 @@
 //! Counts the calls, bytes and latencies of an operation, and defines the start and time limit of
 //! its timed part.
 
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use nix::unistd::close;
 use sys::io::clock;
 
 use crate::error::{OpContext, OpError};
+use crate::hosts::HostShare;
 use crate::measure::interval_recorder::IntervalRecorder;
 use crate::measure::latency::Latency;
 use crate::measure::meter::PhaseMeter;
@@ -96,6 +98,8 @@ pub struct ThreadStats {
     publish_at: Nanos,
     /// Meter of the phase; `None` for additional threads.
     meter: Option<PhaseMeter>,
+    /// Share of this host, if several hosts run the phase together.
+    hosts: Option<HostShare>,
 }
 
 impl ThreadStats {
@@ -127,7 +131,52 @@ impl ThreadStats {
             published: 0,
             publish_at: Nanos(0),
             meter,
+            hosts: None,
         }
+    }
+
+    /// Limits the threads to those of this host.
+    #[must_use]
+    pub fn on_hosts(self, hosts: Option<HostShare>) -> Self {
+        Self { hosts, ..self }
+    }
+
+    /// Returns true if several hosts run the phase together.
+    pub const fn has_hosts(&self) -> bool {
+        self.hosts.is_some()
+    }
+
+    /// Returns true if the first host runs the phase here, or the only one.
+    pub fn is_first_host(&self) -> bool {
+        self.hosts.as_ref().is_none_or(|hosts| hosts.rank.number == 0)
+    }
+
+    /// Returns the threads that run on this host, of `threads` in total.
+    pub fn local_threads(&self, threads: u32) -> Range<u32> {
+        self.hosts.as_ref().map_or(0..threads, |hosts| hosts.threads(threads))
+    }
+
+    /// Waits until the other hosts are ready. Called right before [`Self::start_timed`].
+    ///
+    /// # Errors
+    /// Returns an error if a host is lost.
+    pub fn wait_for_hosts(&self) -> Result<(), OpError> {
+        self.hosts.as_ref().map_or(Ok(()), |hosts| hosts.barrier.start())
+    }
+
+    /// Ends the timed part of this host, and waits for the other hosts. Takes the operations of the
+    /// threads of this host, and returns those of all threads.
+    ///
+    /// # Errors
+    /// Returns an error if the data cannot be synced, or if a host is lost.
+    pub fn finish_with_hosts(&mut self, first: u32, done: Vec<u64>) -> Result<Vec<u64>, OpError> {
+        let Some(hosts) = self.hosts.clone() else {
+            return Ok(done);
+        };
+        let synced = hosts.sync();
+        self.pause_timed();
+        synced?;
+        hosts.barrier.finish(first, &done)
     }
 
     /// Starts a timed part of `operations` operations. Must be called after all names, sizes and

@@ -38,7 +38,7 @@ pub fn perform(
     job: &Io,
     mode: IoMode,
 ) -> Result<(), OpError> {
-    let plan = plan(ws, job, mode)?;
+    let plan = plan(ws, job, mode, stats.local_threads(job.threads.max(1)))?;
     match plan.run(ws, stats) {
         Ok(done) => plan.remember(ws, &done),
         Err(error) => {
@@ -57,6 +57,8 @@ struct Planned<'a> {
     root: PathBuf,
     /// One file, or one file per thread.
     files: Vec<PlannedFile>,
+    /// Threads of this host; all of them, unless several hosts run the phase together.
+    local: Range<u32>,
 }
 
 #[derive(Debug)]
@@ -69,18 +71,25 @@ struct PlannedFile {
     stamping: GenerationPolicy,
 }
 
-fn plan<'a>(ws: &CellWorkspace, job: &'a Io, mode: IoMode) -> Result<Planned<'a>, OpError> {
+fn plan<'a>(
+    ws: &CellWorkspace,
+    job: &'a Io,
+    mode: IoMode,
+    local: Range<u32>,
+) -> Result<Planned<'a>, OpError> {
     refuse_what_no_kernel_can(job, mode)?;
     let names = match job.sharing {
         FileSharing::Shared => vec![job.file.clone()],
         FileSharing::Own => (0..job.threads).map(|t| thread_file_name(&job.file, t)).collect(),
     };
     let files: Result<Vec<_>, _> = names.into_iter().map(|n| plan_file(ws, job, n)).collect();
-    let planned = Planned { job, mode, seed: ws.seed(), root: ws.root().to_owned(), files: files? };
+    let (seed, root) = (ws.seed(), ws.root().to_owned());
+    let planned = Planned { job, mode, seed, root, files: files?, local };
     if mode.direct && job.engine != IoEngine::Null {
-        planned.files.iter().try_for_each(|f| f.try_direct(job))?;
+        planned.local_files().try_for_each(|f| f.try_direct(job, planned.local.start))?;
     }
-    planned.files.iter().try_for_each(|f| flag::try_on(&f.path, job, mode.direct))?;
+    let first = planned.local.start;
+    planned.local_files().try_for_each(|f| flag::try_on(&f.path, job, mode.direct, first))?;
     Ok(planned)
 }
 
@@ -150,8 +159,8 @@ fn stamping(
 
 impl PlannedFile {
     /// Returns an error if the planned requests do not fit the alignment of direct I/O.
-    fn try_direct(&self, job: &Io) -> Result<(), OpError> {
-        let alignment = direct::alignment(&self.path, job.access.writes())?;
+    fn try_direct(&self, job: &Io, first: u32) -> Result<(), OpError> {
+        let alignment = direct::alignment(&self.path, job.access.writes(), first)?;
         let fits = self.plan.is_aligned(alignment) && self.state.size.is_multiple_of(alignment);
         if fits {
             return Ok(());
@@ -169,6 +178,15 @@ impl Planned<'_> {
         &self.files[thread as usize % self.files.len()]
     }
 
+    /// Returns the files that threads of this host use.
+    fn local_files(&self) -> impl Iterator<Item = &PlannedFile> {
+        let all = self.files.iter().enumerate();
+        all.filter_map(|(at, file)| {
+            let is_local = self.files.len() == 1 || self.local.contains(&(at as u32));
+            is_local.then_some(file)
+        })
+    }
+
     fn requests(&self, thread: u32) -> RequestStream {
         // A different seed for each file, so that jobs on two files differ.
         let seed = self.seed ^ crate::data::pattern::file_id(&self.job.file);
@@ -179,11 +197,11 @@ impl Planned<'_> {
     /// thread.
     fn run(&self, ws: &mut CellWorkspace, stats: &mut ThreadStats) -> Result<Vec<u64>, OpError> {
         let threads = self.job.threads.max(1);
-        let longest = self.files.iter().map(|f| f.plan.longest()).max().unwrap_or(1);
+        let longest = self.local_files().map(|f| f.plan.longest()).max().unwrap_or(1);
         let in_place = self.job.access.writes() && self.job.engine != IoEngine::IoUring;
         ws.require_memory(longest as u64, self.buffer_bytes(longest, in_place))?;
         let pattern = ws.pattern(BLOCK);
-        let operations = (0..threads).map(|t| self.requests(t).remaining()).sum();
+        let operations = self.local.clone().map(|t| self.requests(t).remaining()).sum();
         stats.offered_rate = self.job.rate;
         let part = threads::ThreadWork {
             prepare: |_| self.prepare(&pattern, longest, in_place),
@@ -219,7 +237,7 @@ impl Planned<'_> {
             _ => 0,
         };
         let of_thread = (own + self.read_buffer(longest)) as u64 + in_flight;
-        of_thread * u64::from(self.job.threads.max(1))
+        of_thread * self.local.len() as u64
     }
 
     fn prepare<'p>(
@@ -248,12 +266,15 @@ impl Planned<'_> {
     /// Opens one file, or one per thread; none for the null engine.
     fn open_all(&self, stats: &mut ThreadStats) -> Result<Vec<IoFile>, OpError> {
         let nothing = self.job.engine == IoEngine::Null;
-        let files = self.files.iter().filter(|_| !nothing);
-        files.map(|f| stats.record_open(|| self.open(f))).collect()
+        let files = self.local_files().filter(|_| !nothing);
+        let is_shared = stats.has_hosts() && self.job.sharing == FileSharing::Shared;
+        files.map(|f| stats.record_open(|| self.open(f, is_shared))).collect()
     }
 
-    fn open(&self, file: &PlannedFile) -> Result<IoFile, OpError> {
+    /// Opens a file. Other hosts may create it, too, if it is shared with them.
+    fn open(&self, file: &PlannedFile, is_shared: bool) -> Result<IoFile, OpError> {
         let how = match self.job.access {
+            AccessPattern::Write if is_shared => OpenMode::Create,
             AccessPattern::Write => OpenMode::CreateNew,
             // A mapping cannot append, so the file is extended first.
             AccessPattern::Append if self.job.engine != IoEngine::Mmap => OpenMode::Append,
@@ -276,7 +297,7 @@ impl Planned<'_> {
         if self.job.engine == IoEngine::Null {
             return self.work_on_nothing(thread, &mut prepared.memory, begun, stats);
         }
-        let target = &targets[thread as usize % targets.len()];
+        let target = &targets[(thread - self.local.start) as usize % targets.len()];
         let work = self.work_on(thread, target, begun);
         let memory = &mut prepared.memory;
         match (self.job.engine, &mut prepared.ring) {

@@ -4,6 +4,8 @@ mod copy;
 mod copy_in;
 mod data;
 mod executor;
+#[cfg(test)]
+mod hosts_tests;
 mod job;
 #[cfg(test)]
 mod job_tests;
@@ -188,6 +190,7 @@ mod tests {
                 scaling: None,
                 step: None,
                 needs: None,
+                from_next_host: false,
                 op: op.clone(),
             });
             let mut stats = run(&mut ws, &op).unwrap();

@@ -40,6 +40,7 @@ pub struct IoPlan {
     operations: Option<u64>,
     threads: u64,
     sharing: FileSharing,
+    interleaved: bool,
 }
 
 impl IoPlan {
@@ -55,6 +56,7 @@ impl IoPlan {
             operations: job.operations,
             threads: u64::from(job.threads.max(1)),
             sharing: job.sharing,
+            interleaved: job.interleaved,
         }
     }
 
@@ -82,6 +84,7 @@ impl IoPlan {
         let part = self.part(u64::from(thread));
         let blocks = part.end - part.start;
         let left = match (self.operations, self.sharing) {
+            (None, _) if self.interleaved => share(self.blocks(), u64::from(thread), self.threads),
             (None, _) => blocks,
             (Some(all), _) if self.repeats() => share(all, u64::from(thread), self.threads),
             (Some(all), FileSharing::Own) => {
@@ -102,7 +105,15 @@ impl IoPlan {
             end: self.start + self.extent,
             left,
             turns: DirectionMix::of(self.access),
-            order: self.order(part, seed, &purpose),
+            order: match self.interleaved {
+                true => OffsetOrder::Stride {
+                    next: thread.into(),
+                    step: self.threads,
+                    lane: thread.into(),
+                    end: self.blocks(),
+                },
+                false => self.order(part, seed, &purpose),
+            },
             rng: SeededRng::substream(seed, &purpose),
         }
     }
@@ -347,8 +358,11 @@ mod tests {
             operations in proptest::option::of(1u64..3_000),
             threads in 1u32..9,
             own: bool,
+            interleaved: bool,
         ) -> Io {
+            let in_order = matches!(access, AccessPattern::Write | AccessPattern::Rewrite);
             Io {
+                interleaved: interleaved && in_order && !own && operations.is_none(),
                 align: align.map(Bytes),
                 operations,
                 threads,
@@ -422,7 +436,7 @@ mod tests {
         #[test]
         fn operations_are_counted_across_threads(job in jobs(), extent in 1u64..500_000) {
             let wanted = job.operations.unwrap_or(1);
-            let job = Io { operations: Some(wanted), ..job };
+            let job = Io { operations: Some(wanted), interleaved: false, ..job };
             let plan = IoPlan::new(&job, 0, extent);
             let made: usize = all(&plan, &job, 1).iter().map(Vec::len).sum();
             let possible = if plan.repeats() { wanted } else { plan.blocks() * plan.files() };

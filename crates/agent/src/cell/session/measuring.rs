@@ -1,13 +1,15 @@
 //! Measures one phase: sets the cache state, runs the operation or step, and classifies errors.
 
+use std::sync::Arc;
+
 use model::op::VolumeStep;
 use model::wire::WorkTarget;
 use model::{
-    Bytes, CacheState, Failure, Fill, Iteration, Nanos, Op, Phase, PhaseResult, ProbeFeature,
-    ProbeResult, SyncAtEnd,
+    Bytes, CacheState, Failure, Fill, HostWork, Iteration, Nanos, Op, Phase, PhaseResult,
+    ProbeFeature, ProbeResult, SyncAtEnd,
 };
 use sys::io::{caches, clock};
-use workload::{IoMode, OpError, PhaseMeter, Progress, ThreadStats};
+use workload::{HostBarrier, HostShare, IoMode, OpError, PhaseMeter, Progress, ThreadStats};
 
 use super::{CellSession, PhaseError};
 use crate::cell::disk_faults;
@@ -34,6 +36,10 @@ impl<'a> CellSession<'a> {
         phase: &Phase,
         result: &mut PhaseResult,
     ) -> Result<(), PhaseError> {
+        if self.hosts.is_some() && phase.op.info().on_hosts(1).is_none() {
+            let reason = "threads of several hosts cannot share this work";
+            return Err(PhaseError::Unsupported(reason.into()));
+        }
         if let Op::ProbeFeature(ProbeFeature { feature }) = phase.op {
             let found = workload::probe(feature, self.workspace.root());
             let found = found.map_err(|error| self.judge(&error))?;
@@ -141,10 +147,12 @@ impl<'a> CellSession<'a> {
         let content = is_stored && data.is_compressible() && phase.op.makes_content();
         let content = content.then_some(data);
         let meter = PhaseMeter::start(self.device.clone(), Some(self.workspace.root()));
-        let mut stats = ThreadStats::new(phase.at_most, self.heartbeat.progress(), meter);
+        let mut stats = ThreadStats::new(phase.at_most, self.heartbeat.progress(), meter)
+            .on_hosts(self.host_share(phase));
         let mut passes = Iterations::new(phase.scaling);
         let outcome = self.passes(phase, &mut stats, &mut passes);
         stats.finish(result);
+        result.hosts = self.host_work(result);
         result.content = content;
         if outcome.is_ok() && content.is_some() && phase.sync_at_end == SyncAtEnd::Fsync {
             // btrfs counts compressed data when it writes its metadata.
@@ -158,6 +166,32 @@ impl<'a> CellSession<'a> {
         result.device_size = self.device_size();
         result.memory = self.footprint.now();
         outcome
+    }
+
+    /// Returns the share of this host in a phase, if several hosts run it together.
+    fn host_share(&self, phase: &Phase) -> Option<HostShare> {
+        let hosts = self.hosts.as_ref()?;
+        hosts.begin_phase();
+        let root = self.workspace.root().to_owned();
+        Some(HostShare {
+            rank: hosts.rank,
+            from_next_host: phase.from_next_host,
+            sync: (phase.sync_at_end == SyncAtEnd::Syncfs).then_some(root),
+            barrier: Arc::clone(hosts) as Arc<dyn HostBarrier>,
+        })
+    }
+
+    /// Returns the work of this host in a phase, if several hosts ran it together.
+    fn host_work(&self, result: &PhaseResult) -> Vec<HostWork> {
+        let work = self.hosts.as_ref().map(|hosts| HostWork {
+            // The orchestrator knows the name.
+            host: String::new(),
+            elapsed: result.elapsed,
+            operations: result.operations,
+            bytes: result.bytes,
+            at_first_end: hosts.at_first_end(),
+        });
+        work.into_iter().collect()
     }
 
     /// Runs the phase repeatedly until its duration can be measured. Time between the passes does

@@ -43,6 +43,7 @@ pub fn campaign() -> Campaign {
         keep_aged: false,
         source: None,
         host: None,
+        together: Vec::new(),
         archives: Vec::new(),
         phase_limit: model::Nanos::from_secs(600),
         backend: BackendKind::Loop,
@@ -68,6 +69,7 @@ fn test() -> Test {
             scaling: None,
             step: None,
             needs: None,
+            from_next_host: false,
             op: Op::Io(Io {
                 operations: Some(8000),
                 threads: 5,
@@ -127,6 +129,7 @@ pub fn environment(number: u32) -> Environment {
 /// Returns the result of a successful phase.
 pub fn phase(name: &str) -> PhaseResult {
     PhaseResult {
+        hosts: Vec::new(),
         disk: None,
         profile: None,
         layout: None,

@@ -221,6 +221,7 @@ pub fn phase(name: &str, cache: CacheState, sync_at_end: SyncAtEnd, op: Op) -> P
         scaling: None,
         step: None,
         needs: None,
+        from_next_host: false,
         op,
     }
 }

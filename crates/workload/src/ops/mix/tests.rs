@@ -90,6 +90,7 @@ fn of_role(ws: &CellWorkspace, mix: &Mix, role: &str) -> PhaseResult {
         scaling: None,
         step: None,
         needs: None,
+        from_next_host: false,
         op: Op::RoleResult(part.clone()),
     });
     role_result(ws, &part, &mut result).unwrap();
@@ -268,6 +269,7 @@ fn of_nothing(op: &Op) -> PhaseResult {
         scaling: None,
         step: None,
         needs: None,
+        from_next_host: false,
         op: op.clone(),
     })
 }

@@ -10,7 +10,8 @@ use nix::sys::stat::{FchmodatFlags, Mode, fchmodat, fstatat};
 use nix::unistd::truncate as truncate_path;
 use sys::fs::xattr_set;
 
-use super::{EntryCursor, VisitOptions, classify_error, directories, workers};
+use super::directories::{self, SharedWithHosts};
+use super::{EntryCursor, VisitOptions, classify_error, workers};
 use crate::error::{OpContext, OpError};
 use crate::files::path_buffer::PathBuffer;
 use crate::files::set::{FileSet, SetEntry};
@@ -48,7 +49,8 @@ pub fn rename(
 ) -> Result<(), OpError> {
     let mut set = ws.set(name)?.clone();
     if across && set.add_second_directory() {
-        directories::make_below(&set, set.first_added()..set.directories())?;
+        let added = set.first_added()..set.directories();
+        directories::make_below(&set, added, SharedWithHosts(stats.has_hosts()))?;
     }
     ws.sets.insert(name.to_owned(), set.clone());
     let part = visit_all(

@@ -9,7 +9,8 @@ use nix::fcntl::OFlag;
 use nix::sys::stat::{Mode, mkdirat};
 use sys::fs::dir_fd;
 
-use super::{EntryCursor, directories, workers};
+use super::directories::{self, SharedWithHosts};
+use super::{EntryCursor, workers};
 use crate::data::pattern::Pattern;
 use crate::error::{OpContext, OpError};
 use crate::files::set::{FileSet, SetEntry};
@@ -27,7 +28,7 @@ pub fn create(
 ) -> Result<(), OpError> {
     let mut set = FileSet::new_planned(ws.root(), ws.seed(), create);
     let maker = EntryWriter::new(ws, set.largest(), create.fsync);
-    directories::make(&set)?;
+    directories::make(&set, SharedWithHosts(stats.has_hosts()))?;
     let done = workers::run(
         stats,
         &set.creation_orders(),

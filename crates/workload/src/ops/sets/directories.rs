@@ -2,6 +2,7 @@
 //! last entry.
 
 use std::fs;
+use std::io;
 use std::ops::Range;
 use std::thread;
 use std::time::Duration;
@@ -20,20 +21,38 @@ use crate::files::set::FileSet;
 /// keeps a removed file under a hidden name, and its directory is not empty.
 pub const CLOSING: Nanos = Nanos::from_secs(5);
 
+/// Whether another host may create the same directories at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedWithHosts(pub bool);
+
+impl SharedWithHosts {
+    /// Ignores the error of a directory that another host has created.
+    fn accept<E: Into<io::Error>>(self, made: Result<(), E>) -> io::Result<()> {
+        match made.map_err(Into::into) {
+            Err(error) if self.0 && error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            other => other,
+        }
+    }
+}
+
 /// Creates the top directory of a set and all directories below it.
-pub fn make(set: &FileSet) -> Result<(), OpError> {
-    fs::create_dir(&set.top).with_call("mkdir", &set.top)?;
-    make_below(set, 0..set.directories())
+pub fn make(set: &FileSet, shared: SharedWithHosts) -> Result<(), OpError> {
+    shared.accept(fs::create_dir(&set.top)).with_call("mkdir", &set.top)?;
+    make_below(set, 0..set.directories(), shared)
 }
 
 /// Creates some of the directories below the top.
-pub fn make_below(set: &FileSet, directories: Range<u64>) -> Result<(), OpError> {
+pub fn make_below(
+    set: &FileSet,
+    directories: Range<u64>,
+    shared: SharedWithHosts,
+) -> Result<(), OpError> {
     let mut hand = EntryCursor::new(set)?;
     for directory in directories {
         for level in 1..=set.levels(directory) {
             set.write_directory(directory, level, &mut hand.path);
-            mkdirat(&hand.top, hand.path.relative(), Mode::S_IRWXU)
-                .with_call("mkdir", hand.path.path())?;
+            let made = mkdirat(&hand.top, hand.path.relative(), Mode::S_IRWXU);
+            shared.accept(made).with_call("mkdir", hand.path.path())?;
         }
     }
     Ok(())

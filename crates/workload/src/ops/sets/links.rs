@@ -7,7 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use nix::fcntl::AtFlags;
 use nix::unistd::{linkat, symlinkat};
 
-use super::{EntryCursor, VisitOptions, classify_error, directories, workers};
+use super::directories::{self, SharedWithHosts};
+use super::{EntryCursor, VisitOptions, classify_error, workers};
 use crate::error::{OpContext, OpError};
 use crate::files::set::{FileSet, LinkTargets};
 use crate::measure::thread_stats::ThreadStats;
@@ -27,7 +28,7 @@ pub fn make(
     let links = LinkTargets { target_set: name.to_owned(), order: how.order, symbolic };
     let orders = set.visit_orders(how.order, how.threads);
     let mut linked = set.plan_links(ws.root(), to, links, &orders);
-    directories::make(&linked)?;
+    directories::make(&linked, SharedWithHosts(false))?;
     let done = workers::run(
         stats,
         &orders,

@@ -49,7 +49,7 @@ pub fn remove(
         },
     )?;
     let part = VisitProgress::new(orders, done);
-    if part.is_whole() {
+    if part.is_whole() && stats.is_first_host() {
         directories::remove(set)?;
     }
     if let Some(set) = ws.sets.remove(name) {

@@ -11,7 +11,7 @@ use sys::io::clock;
 
 use super::change::{renamed, set_size};
 use super::create::{self, EntryWriter};
-use super::directories::{self, CLOSING};
+use super::directories::{self, CLOSING, SharedWithHosts};
 use super::links::LinkWriter;
 use super::remove::RemovedSet;
 use super::{EntryCursor, classify_error};
@@ -85,7 +85,7 @@ pub fn recreate(ws: &mut CellWorkspace, name: &str) -> Result<(), OpError> {
         return Ok(());
     };
     let part = if part.is_whole() {
-        directories::make(&set)?;
+        directories::make(&set, SharedWithHosts(false))?;
         set.all_positions()
     } else {
         part
