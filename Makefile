@@ -156,14 +156,21 @@ ROOT_TESTS := alone devices guests host smoke
 UNIT_TESTS := cargo test --workspace --all-targets --locked --no-fail-fast
 END_TO_END := cargo test --workspace --locked --no-fail-fast
 CLIPPY     := cargo clippy --workspace --all-targets --locked
+# `cargo fmt` does not find the files of operations, because a macro declares their modules.
+FORMAT     := python3 scripts/prose_lint.py . --max 20 --max-part 30 && cargo fmt --all --check && \
+  rustfmt --edition 2024 --check crates/model/src/op/*.rs
 
 # Runs all tests, several groups at the same time. A failure does not hide others: all groups run to the end. The compiler of
 # clippy builds them and checks its lints at once; `cargo clippy` passes the same arguments to it.
 test: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
 test: export CLIPPY_ARGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-test: format
-	$(UNIT_TESTS) --no-run
-	$(END_TO_END) --no-run $(addprefix --test ,$(ROOT_TESTS))
+test:
+	@scripts/install-packages.sh gcc libc6-dev python3
+	@# apt installs the programs of the tests while the compiler works.
+	@scripts/install-packages.sh $$(cat scripts/test-packages) & packages=$$!; \
+	  { $(FORMAT) && $(UNIT_TESTS) --no-run && \
+	    $(END_TO_END) --no-run $(addprefix --test ,$(ROOT_TESTS)); }; built=$$?; \
+	  wait $$packages && exit $$built
 	@UNIT_TESTS='$(UNIT_TESTS)' END_TO_END='$(END_TO_END)' scripts/run-tests.sh
 
 # Runs everything that needs no guest, browser or device.
@@ -179,10 +186,7 @@ style: format clippy
 
 format:
 	@scripts/install-packages.sh $$(cat scripts/test-packages)
-	python3 scripts/prose_lint.py . --max 20 --max-part 30
-	cargo fmt --all --check
-	# cargo fmt does not find these files, because a macro declares their modules.
-	rustfmt --edition 2024 --check crates/model/src/op/*.rs
+	$(FORMAT)
 
 clippy:
 	$(CLIPPY) -- -D warnings

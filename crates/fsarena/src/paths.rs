@@ -108,6 +108,16 @@ pub fn page(globals: &GlobalArgs, id: CampaignId) -> anyhow::Result<String> {
     Ok(page_of(&database(globals)?, id))
 }
 
+/// Returns the directory and the name of the file with the progress within the running cells.
+///
+/// # Errors
+/// Returns an error if the database has no directory.
+pub fn live_file(globals: &GlobalArgs, id: CampaignId) -> anyhow::Result<(PathBuf, String)> {
+    let database = database(globals)?;
+    let (directory, name) = place_of(&database)?;
+    Ok((directory, format!("{}.live-{id}.json", name.to_string_lossy())))
+}
+
 /// Returns the file name of the page of a campaign of a database. The name includes that of a
 /// database other than the default one, because several databases may be in the same directory.
 fn page_of(database: &Path, id: CampaignId) -> String {

@@ -9,7 +9,9 @@ use backend::{
     AcquiredResources, AgentBackend, AgentTransport, CampaignDir, GuestResources, LocalBackend,
     TogetherBackend,
 };
-use campaign::run::{CampaignEnd, CampaignError, MoreWork, RunLimits, StopFlag, StoredCampaign};
+use campaign::run::{
+    CampaignEnd, CampaignError, MoreWork, Observer, RunLimits, StopFlag, StoredCampaign,
+};
 use campaign::store::{CampaignId, Store};
 use guest::Guest;
 use model::wire::machine::FailureKind;
@@ -26,6 +28,7 @@ use crate::output::exit::EnvironmentError;
 use crate::past_durations;
 use crate::paths;
 use crate::traces::Traces;
+use crate::watch::live::LiveObserver;
 
 /// Inputs of a campaign run that are not part of the stored campaign.
 pub struct RunContext<'a> {
@@ -177,18 +180,19 @@ pub fn run_to_end<'a>(
     let go_on = paths::resume_line(means.globals, id, campaign.device.as_deref());
     // It reads the results again, because another process may have run cells until now.
     let ledger = StoredCampaign::new(store, id);
+    let live = LiveObserver::new(asked.progress, means.globals, id);
     let ended = match taken {
         AcquiredMachine::Host(mut remote) => {
             remote.prepare(id);
             let mut carrying = traces.wrap_backend(&mut *remote);
-            let ended = cells(ledger, &mut carrying, &limits, asked, stop, &go_on);
+            let ended = cells(ledger, &mut carrying, &limits, &live, stop, &go_on);
             asked.progress.finish();
             and_clear(ended, remote.clean_up())
         }
         AcquiredMachine::Together(mut hosts) => {
             hosts.prepare(id);
             let mut carrying = traces.wrap_backend(&mut *hosts);
-            let ended = cells(ledger, &mut carrying, &limits, asked, stop, &go_on);
+            let ended = cells(ledger, &mut carrying, &limits, &live, stop, &go_on);
             asked.progress.finish();
             and_clear(ended, hosts.clean_up())
         }
@@ -203,7 +207,7 @@ pub fn run_to_end<'a>(
             };
             let mut local = LocalBackend::guests(id, &campaign, *held, means, stop)?;
             let ended =
-                cells(ledger, &mut traces.wrap_backend(&mut local), &limits, asked, stop, &go_on);
+                cells(ledger, &mut traces.wrap_backend(&mut local), &limits, &live, stop, &go_on);
             asked.progress.finish();
             and_clear(ended, local.clear())
         }
@@ -234,7 +238,7 @@ pub fn cells<B>(
     mut ledger: StoredCampaign<'_>,
     backend: &mut B,
     limits: &RunLimits,
-    asked: &EraseConfirmation<'_>,
+    observer: &dyn Observer,
     stop: &StopFlag,
     go_on: &str,
 ) -> anyhow::Result<CampaignEnd>
@@ -242,7 +246,7 @@ where
     B: campaign::run::CellBackend,
     B::Error: Into<anyhow::Error>,
 {
-    let ended = campaign::run::run(&mut ledger, backend, limits, asked.progress, stop);
+    let ended = campaign::run::run(&mut ledger, backend, limits, observer, stop);
     ended.map_err(|error| match error {
         CampaignError::Ledger(error) => error.into(),
         CampaignError::Backend(error) => error.into(),

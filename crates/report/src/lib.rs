@@ -45,7 +45,7 @@ pub use site::{
     campaign_file, changes_page, history_page, index_page, replication_page, studies_page,
 };
 pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines};
-pub use tables::timelines::speed_bars;
+pub use tables::timelines::{bar_line, speed_bars};
 pub use text::caveats::less_work;
 pub use text::labels::{moment, pluralize};
 pub use text::replication;

@@ -77,7 +77,9 @@ impl OtherHosts {
             Ok(other) => return Err(unexpected(&other)),
             Err(reason) => return Err(reason),
         };
-        match common.is_dir() && common.starts_with(top) {
+        // Another path, through a link or `..`, could lead out of the directory of the contender.
+        let is_plain = common.canonicalize().is_ok_and(|found| found == common);
+        match is_plain && common.is_dir() && common.starts_with(top) {
             true => Ok(common),
             false => Err(format!(
                 "cannot find {} of the first host below {} on this one: the hosts do not see the same filesystem there; mount it on all hosts",
@@ -164,7 +166,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (hosts, reader) = host();
         let missing = place.path().join("of-the-first");
-        for common in [missing.clone(), "/".into()] {
+        std::os::unix::fs::symlink("/", place.path().join("link")).unwrap();
+        for common in
+            [missing.clone(), "/".into(), place.path().join(".."), place.path().join("link")]
+        {
             reader.take(RankOrder::Enter(common).to_line().as_bytes());
             let refused = hosts.enter(place.path(), place.path()).unwrap_err();
             assert!(refused.contains("do not see the same filesystem"), "{refused}");

@@ -22,6 +22,7 @@ use crate::paths;
 use crate::settings::select_campaign;
 use crate::stop;
 use crate::watch::draw::{self, Scroll};
+use crate::watch::live::{self, LiveSteps};
 use crate::watch::progress::ForecastContext;
 use crate::watch::screen::{Screen, WatchKey};
 use crate::watch::state::{CampaignState, WatchState};
@@ -45,7 +46,7 @@ pub fn run(args: &WatchArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     }
     let store = paths::existing_store(globals)?;
     let id = campaign(&store, args.campaign.as_deref(), globals)?;
-    let mut watched = Watched::begin(&store, id)?;
+    let mut watched = Watched::begin(&store, id, globals)?;
     let stop = stop::install_handlers()?;
     let last = {
         let mut screen = Screen::enter().context("cannot draw on this terminal")?;
@@ -160,6 +161,7 @@ fn is_young(started: Nanos) -> bool {
 struct Watched<'a> {
     store: &'a Store,
     id: CampaignId,
+    globals: &'a GlobalArgs,
     followed: CampaignFollower,
     basis: ForecastContext,
     forecast: Forecast,
@@ -172,7 +174,7 @@ struct Watched<'a> {
 }
 
 impl<'a> Watched<'a> {
-    fn begin(store: &'a Store, id: CampaignId) -> anyhow::Result<Self> {
+    fn begin(store: &'a Store, id: CampaignId, globals: &'a GlobalArgs) -> anyhow::Result<Self> {
         let followed = store.follow(id)?;
         let results = followed.results();
         let campaign = &results.campaign;
@@ -186,6 +188,7 @@ impl<'a> Watched<'a> {
         Ok(Self {
             store,
             id,
+            globals,
             forecast: basis.forecast(results),
             state: WatchState::from_results(results, &analyse(results)),
             basis,
@@ -227,7 +230,11 @@ impl<'a> Watched<'a> {
             _ => Vec::new(),
         };
         let left = self.basis.time_left(results, &self.forecast, &running);
-        Ok(state.with_progress(running, left))
+        let live = match running.is_empty() {
+            true => LiveSteps::new(),
+            false => live::read(self.globals, self.id),
+        };
+        Ok(state.with_progress(running, left).with_live(live))
     }
 
     fn stage(&self) -> CampaignState {

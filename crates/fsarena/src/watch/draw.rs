@@ -9,6 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::output::cost_page::format_duration;
 use crate::output::text::line;
+use crate::watch::live::LiveStep;
 use crate::watch::state::{CampaignState, GridCell, WatchState, is_failure, name};
 
 /// Spaces between two columns.
@@ -16,6 +17,8 @@ const GAP: usize = 2;
 /// Maximum numbers of lines for failures and for the newest result.
 const FAILURES: usize = 4;
 const NEWEST: usize = 3;
+/// Maximum number of lines for the steps of running cells.
+const LIVE: usize = 4;
 /// Minimum number of grid rows; the parts below the grid are shortened to fit them.
 const MIN_ROWS: usize = 6;
 /// Width of a column heading. A test name is wrapped after hyphens at about this many characters;
@@ -78,7 +81,8 @@ impl ScreenParts {
         let (width, height) = (usize::from(area.width), usize::from(area.height));
         let heading = Grid::of(state).heading;
         let needed = state.rows.len().min(MIN_ROWS);
-        let mut room = height.saturating_sub(FRAME + heading + needed);
+        let steps = live_lines(state, width).len();
+        let mut room = height.saturating_sub(FRAME + steps + heading + needed);
         let take = |lines: Vec<String>, most: usize, room: &mut usize| -> Vec<String> {
             // They are preceded by a blank line.
             let count = lines.len().min(most).min(room.saturating_sub(1));
@@ -228,6 +232,9 @@ fn head(state: &WatchState, pen: &mut LineWriter<'_>) {
             let cells =
                 running.iter().map(|now| format!("{}, for {}", name(&now.cell), now.elapsed));
             pen.line(&format!("now: {}", cells.collect::<Vec<_>>().join(" │ ")), NOW);
+            for text in live_lines(state, pen.area.width.into()) {
+                pen.line(&text, PLAIN);
+            }
         }
         (CampaignState::Complete, _) => {
             pen.line("complete", BOLD);
@@ -236,6 +243,25 @@ fn head(state: &WatchState, pen: &mut LineWriter<'_>) {
             pen.line("stopped", BOLD);
         }
     }
+}
+
+/// Returns a line for each running cell with the progress of its current step: the share that is done,
+/// and the rate over the last intervals.
+fn live_lines(state: &WatchState, width: usize) -> Vec<String> {
+    let steps = state.running.iter().filter_map(|now| now.live.as_ref());
+    let one_line = |step: &LiveStep| {
+        let percent = step.percent().map_or_else(String::new, |percent| format!(" {percent} %"));
+        let head = format!("     {}{percent}", line(&step.step));
+        let rates: Vec<f64> = step.rates.iter().copied().collect();
+        let Some(last) = rates.last().filter(|_| rates.iter().any(|rate| *rate > 0.0)) else {
+            return head;
+        };
+        let tail = format!(" {}", UnitScale::for_values(Unit::PerSecond, [*last]).with_unit(*last));
+        let room = width.saturating_sub(head.width() + tail.width() + 1);
+        let shown = rates.len().saturating_sub(room);
+        format!("{head} {}{tail}", report::bar_line(&rates[shown..]))
+    };
+    steps.take(LIVE).map(one_line).collect()
 }
 
 /// A progress bar with its text.
@@ -440,8 +466,11 @@ mod tests {
                 },
             ],
         };
-        let running =
-            vec![RunningCell { cell: cell(&contenders[0], "tree"), elapsed: Nanos::from_secs(12) }];
+        let running = vec![RunningCell {
+            cell: cell(&contenders[0], "tree"),
+            elapsed: Nanos::from_secs(12),
+            live: None,
+        }];
         let state = WatchState {
             title: "campaign 7 “nightly”: quick, loop, 3 rounds".into(),
             stage: CampaignState::Running,
@@ -478,6 +507,21 @@ mod tests {
     fn a_campaign_on_a_screen_of_80_by_24() {
         let state = state(&contenders(&["ext4", "xfs", "btrfs", "ntfs-3g", "exfat-fuse"]));
         insta::assert_snapshot!("some", shown(&state, Scroll::default(), 80, 24));
+    }
+
+    #[test]
+    fn the_current_step_has_its_share_and_its_rate_over_time() {
+        let mut state = state(&contenders(&["ext4", "xfs"]));
+        let rates = (0..70).map(|at| if at % 7 == 6 { 0.0 } else { f64::from(at) * 10.0 });
+        state.running[0].live = Some(LiveStep {
+            step: "extract".into(),
+            done: 450,
+            total: Some(1000),
+            rates: rates.collect(),
+        });
+        insta::assert_snapshot!("live", shown(&state, Scroll::default(), 80, 24));
+        state.running[0].live = Some(LiveStep { step: "mkfs".into(), ..LiveStep::default() });
+        assert_eq!(live_lines(&state, 80), ["     mkfs"]);
     }
 
     #[test]

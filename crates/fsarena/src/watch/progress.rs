@@ -51,7 +51,8 @@ impl ForecastContext {
         let last_first = cells.into_iter().rev().zip(0..);
         let running = last_first.map(|(cell, place): (&Cell, usize)| {
             let begun = ends.get(place).copied().unwrap_or(0).max(session.0);
-            RunningCell { cell: cell.clone(), elapsed: Nanos(now.0.saturating_sub(begun)) }
+            let elapsed = Nanos(now.0.saturating_sub(begun));
+            RunningCell { cell: cell.clone(), elapsed, live: None }
         });
         let mut running: Vec<RunningCell> = running.collect();
         running.reverse();

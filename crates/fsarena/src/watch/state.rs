@@ -9,6 +9,7 @@ use report::UnitScale;
 use stats::{Analysis, RankingState};
 
 use crate::output::text::line;
+use crate::watch::live::{LiveStep, LiveSteps};
 
 /// Maximum number of recent failures on the screen.
 const FAILURES: usize = 8;
@@ -25,12 +26,14 @@ pub enum CampaignState {
 }
 
 /// A running cell and the estimated time since it started.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RunningCell {
     /// The cell.
     pub cell: Cell,
     /// Time since the start of the cell.
     pub elapsed: Nanos,
+    /// Progress of its current step, if the process that runs it writes it.
+    pub live: Option<LiveStep>,
 }
 
 /// A contender in a test, over all rounds.
@@ -116,6 +119,14 @@ impl WatchState {
             failures: failures.collect(),
             newest: ended.first().map(|(cell, result)| newest(cell, result)),
         }
+    }
+
+    /// Adds the progress within the running cells.
+    pub fn with_live(mut self, mut live: LiveSteps) -> Self {
+        for now in &mut self.running {
+            now.live = live.remove(&now.cell.id);
+        }
+        self
     }
 
     /// Adds the running cells and the remaining time.
@@ -339,7 +350,7 @@ mod tests {
         assert_eq!(square.worst, Some(Status::Failed));
 
         let next = results.cells[1].cell.clone();
-        let now = RunningCell { cell: next.clone(), elapsed: Nanos(1) };
+        let now = RunningCell { cell: next.clone(), elapsed: Nanos(1), live: None };
         let state = state.with_progress(vec![now], Nanos(5));
         let runs = state.rows.iter().flat_map(|row| &row.squares).filter(|square| square.runs);
         assert_eq!((runs.count(), state.time_left), (1, Nanos(5)));

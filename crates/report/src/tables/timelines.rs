@@ -130,12 +130,21 @@ pub fn speed_bars(result: &PhaseResult) -> Option<String> {
     Some(bars(&series, highest))
 }
 
+/// Returns values as a line of bars, up to the highest of them.
+pub fn bar_line(values: &[f64]) -> String {
+    bars_up_to(values, values.iter().copied().fold(0.0, f64::max))
+}
+
 fn bars(series: &TimelineSeries, highest: f64) -> String {
+    bars_up_to(&series.values, highest)
+}
+
+fn bars_up_to(values: &[f64], highest: f64) -> String {
     let bar = |value: &f64| match (value / highest * HEIGHTS.len() as f64).ceil() as usize {
         0 => '·',
         height => HEIGHTS[height.min(HEIGHTS.len()) - 1],
     };
-    series.values.iter().map(bar).collect()
+    values.iter().map(bar).collect()
 }
 
 fn steady(one: &ContenderTimeline<'_>) -> String {

@@ -202,7 +202,7 @@ impl CollectedRun<'_, '_> {
             StoredCampaign::new(store, id),
             &mut backend,
             &limits,
-            asked,
+            asked.progress,
             stop,
             self.go_on,
         )
@@ -227,7 +227,8 @@ impl CollectedRun<'_, '_> {
             slurm => slurm?,
         };
         let ledger = StoredCampaign::new(self.store, id);
-        let ended = session::cells(ledger, &mut slurm, &limits, asked, self.stop, self.go_on);
+        let ended =
+            session::cells(ledger, &mut slurm, &limits, asked.progress, self.stop, self.go_on);
         if ended.is_err() {
             // The results of queued tasks are no longer needed.
             slurm.cancel().into_iter().for_each(|note| asked.progress.note(note));
@@ -260,7 +261,8 @@ impl CollectedRun<'_, '_> {
         let tasks = hosts.slots();
         says(asked, id, batch, &format!("{count} hosts"), tasks);
         let ledger = StoredCampaign::new(self.store, id);
-        let ended = session::cells(ledger, &mut hosts, &limits, asked, self.stop, self.go_on)?;
+        let ended =
+            session::cells(ledger, &mut hosts, &limits, asked.progress, self.stop, self.go_on)?;
         if ended == CampaignEnd::Complete {
             hosts.clear();
         }
