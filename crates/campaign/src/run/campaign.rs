@@ -174,10 +174,14 @@ pub fn run<L: ResultSink, B: CellBackend>(
     let ended = run.plan_further_rounds(planned_rounds).and_then(|()| run.rounds());
     if let Some(written) = run.written {
         let (so_far, most) = (written.used(), written.limit());
-        let above = if so_far > most { "; the last cell was completed" } else { "" };
+        // Without a limit of the user, `most` only ends repetitions.
+        let limit = match (limits.named, so_far > most) {
+            (false, _) => String::new(),
+            (true, false) => format!("; the limit is {most}"),
+            (true, true) => format!("; the limit is {most}; the last cell was completed"),
+        };
         if most > Bytes(0) {
-            let so_far = so_far.format_like(most);
-            observer.note(&format!("written: {so_far}; the limit is {most}{above}"));
+            observer.note(&format!("written: {}{limit}", so_far.format_like(most)));
         }
     }
     ended

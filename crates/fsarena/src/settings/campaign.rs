@@ -65,6 +65,11 @@ pub fn read(
     // Check this before the machine is examined, which may print many notes.
     let mut suites = traces::require_known(asked.suites(catalog)?, globals, args.dry_run)?;
     asked.set_data(&mut suites)?;
+    if let (Some(study), Some(data)) = (&args.study, asked.settings.data) {
+        progress.note(&format!(
+            "study {study} did not write {data} data: its claims are not those of this run"
+        ));
+    }
     together::share_work(&mut suites, args)?;
     let suites = disk_sweep::expand_disk_counts(suites, wishes.disk_counts(), asked.backend)?;
     reject_unmatched_only(&args.compared, &suites)?;
