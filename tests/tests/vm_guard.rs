@@ -65,10 +65,10 @@ fn a_guard_over_a_list_finds_the_change_and_runs_no_cell_twice() {
     let better = ["v4", "v5", "v6", file.to_str().unwrap()];
     let ended = run(guard(&sandbox, &better).args(only)).assert_code(0);
     assert!(ended.stdout.starts_with("Not worse: "), "{}", ended.stdout);
-    // Differences in processor time are explained by kernel functions. v6 costs about 5 % more than
+    // Differences in processor time are explained by kernel functions. v6 costs 5 to 13 % more than
     // v4 and is near the default threshold, so the threshold is above it.
     let small = ["v4", "v6", "v7", file.to_str().unwrap()];
-    let only = ["--only", "durable/prepare-pages", "--threshold", "10%"];
+    let only = ["--only", "durable/prepare-pages", "--threshold", "20%"];
     let ended = run(guard(&sandbox, &small).args(only)).assert_code(1);
     let text = ended.stdout.replace('\n', " ");
     for told in

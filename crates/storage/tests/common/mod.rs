@@ -81,11 +81,12 @@ pub fn run(words: &[&str], path: &Path) {
     assert!(output.status.success(), "{words:?}: {output:?}");
 }
 
-/// Removes the partitions of a device. Other programs may hold one for a moment: they read each new
-/// device.
+/// Removes the partitions of a device. Other programs may hold one for a while: they read each new
+/// device, and a mount namespace of another test keeps a copy of the mount until its processes end.
 pub fn remove_partitions(disk: &Disk) {
+    const ATTEMPTS: u32 = 1200;
     let partx = storage::find_program("partx").expect("partx");
-    for _ in 0..50 {
+    for _ in 0..ATTEMPTS {
         let delete = Command::new(&partx).arg("--delete").arg(disk.path()).output().unwrap();
         if delete.status.success() {
             return;
