@@ -135,8 +135,8 @@ pub struct SchedulerArgs {
     #[arg(long, value_name = "ENGINE", value_parser = one_of::<ExternalScheduler>(["slurm", "ssh"]))]
     pub on: Option<ExternalScheduler>,
     /// Use these hosts through ssh, separated by commas (n1,user@n2): with --on ssh they share the
-    /// cells; otherwise each runs the campaign in real time, and contenders are compared over all
-    /// hosts.
+    /// cells, with --together they run each test at the same time; otherwise each runs the campaign
+    /// in real time, and contenders are compared over all hosts.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = text)]
     pub hosts: Vec<String>,
     /// Use this Slurm partition [default: the cluster's].
