@@ -9,7 +9,7 @@ use model::{AccessPattern, Bytes, Io, IoEngine, Op, Sparse, SyncAtEnd};
 use workload::{CellWorkspace, PhaseMeter, ThreadStats, perform};
 
 const SIZE: Bytes = Bytes(100 << 30);
-const WRITES: u64 = 100_000;
+const WRITES: u64 = 300_000;
 
 /// Maximum memory of the process, in KiB.
 const MOST: u64 = 32 << 10;

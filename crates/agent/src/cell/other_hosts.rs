@@ -77,7 +77,7 @@ impl OtherHosts {
             Ok(other) => return Err(unexpected(&other)),
             Err(reason) => return Err(reason),
         };
-        // Another path, through a link or `..`, could lead out of the directory of the contender.
+        // A path with a link or `..` could lead out of the directory of the contender.
         let is_plain = common.canonicalize().is_ok_and(|found| found == common);
         match is_plain && common.is_dir() && common.starts_with(top) {
             true => Ok(common),
