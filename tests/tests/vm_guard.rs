@@ -8,7 +8,7 @@ use end_to_end::{Sandbox, program, run};
 use serde_json::Value;
 
 /// Versions of the defaults of mkfs and mount. From the fourth, ext4 has a journal again; the last
-/// has blocks of 1 KiB, four per page.
+/// writes all data to the journal first.
 const VERSIONS: &str = r#"
 profile = "smoke"
 contenders = [
@@ -18,7 +18,7 @@ contenders = [
   { name = "v4", filesystem = "ext4", mount_options = ["lazytime"] },
   { name = "v5", filesystem = "ext4", mount_options = ["noatime", "lazytime"] },
   { name = "v6", filesystem = "ext4" },
-  { name = "v7", filesystem = "ext4", mkfs_options = ["-b", "1024"] },
+  { name = "v7", filesystem = "ext4", mount_options = ["data=journal"] },
 ]
 "#;
 
@@ -65,10 +65,10 @@ fn a_guard_over_a_list_finds_the_change_and_runs_no_cell_twice() {
     let better = ["v4", "v5", "v6", file.to_str().unwrap()];
     let ended = run(guard(&sandbox, &better).args(only)).assert_code(0);
     assert!(ended.stdout.starts_with("Not worse: "), "{}", ended.stdout);
-    // Differences in processor time are explained by kernel functions. v6 costs 5 to 13 % more than
-    // v4 and is near the default threshold, so the threshold is above it.
+    // Differences in processor time are explained by kernel functions. v6 differs from v4 by up to
+    // 20 %, and v7 costs half more than v4 and nearly twice as much as v6.
     let small = ["v4", "v6", "v7", file.to_str().unwrap()];
-    let only = ["--only", "durable/prepare-pages", "--threshold", "20%"];
+    let only = ["--only", "durable/prepare-pages", "--threshold", "30%"];
     let ended = run(guard(&sandbox, &small).args(only)).assert_code(1);
     let text = ended.stdout.replace('\n', " ");
     for told in
