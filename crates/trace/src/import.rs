@@ -1,9 +1,12 @@
 //! Imports traces of other programs: text output of strace and iologs of fio.
 
 mod calls;
+mod descriptors;
 mod fs_model;
 mod iolog;
 mod line;
+mod log_text;
+mod messages;
 mod recording;
 mod resolve;
 mod tasks;

@@ -8,10 +8,11 @@ use std::rc::Rc;
 
 use model::errno_number;
 
+use super::descriptors::{Held, OpenDescription};
 use super::fs_model::{Inode, InodeType};
 use super::line::{descriptor, string};
 use super::recording::InheritedFile;
-use super::tasks::{CallContext, Held, OpenDescription, StraceImporter, waited_for};
+use super::tasks::{CallContext, StraceImporter, waited_for};
 use crate::paths::PathId;
 use crate::trace::{Errno, OpenFlags, Syscall, SyscallResult};
 

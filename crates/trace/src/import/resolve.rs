@@ -2,8 +2,9 @@
 
 use super::MAX_PATH;
 use super::calls::split_path;
+use super::descriptors::Held;
 use super::fs_model::InodeType;
-use super::tasks::{Held, StraceImporter};
+use super::tasks::StraceImporter;
 use crate::paths::PathId;
 
 /// Maximum number of links, as in the kernel. Source: path_resolution(7).

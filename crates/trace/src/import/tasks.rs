@@ -1,5 +1,5 @@
-//! Follows the threads of a recorded program: their directories, their descriptors, and which
-//! thread started or awaited which.
+//! Follows the threads of a recorded program: their directories, and which thread started or awaited
+//! which.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -8,15 +8,18 @@ use std::rc::Rc;
 
 use model::Nanos;
 
-use super::fs_model::{FsModel, Inode};
+use super::descriptors::{Held, SharedTable};
+use super::fs_model::FsModel;
 use super::line::{ParsedCall, RecordingLine, descriptor, has, number};
+use super::log_text::{self, MESSAGE, RecordingClock};
+use super::messages::Channel;
 use super::recording::{RecordingStart, Surroundings};
 use super::tidy::tidy;
 use super::{MAX_PATHS, TOO_MANY_PATHS, TraceImportError, calls, lines};
 use crate::format::MAX_OPERATIONS;
-use crate::paths::{PathId, PathInterner};
+use crate::paths::PathInterner;
 use crate::trace::{
-    Errno, HandleId, SyncEvent, Syscall, SyscallResult, Trace, TraceHeader, TraceRecord, TreeEntry,
+    Errno, SyncEvent, Syscall, SyscallResult, Trace, TraceHeader, TraceRecord, TreeEntry,
 };
 
 /// Limitation: order that only the calls of `SyncEvent` would show.
@@ -25,38 +28,6 @@ const ORDER: &str = "Order between threads is recorded only through starts, wait
 const CUT: &str = "The last line is cut off, and its call is missing.";
 /// Limitation: threads whose start is not in the log.
 const STARTS: &str = "The start of some processes is not in the log.";
-
-/// An open file, shared by all descriptors that refer to it.
-#[derive(Debug)]
-pub struct OpenDescription {
-    pub handle: HandleId,
-    pub path: PathId,
-    pub node: Inode,
-    pub position: u64,
-    pub appends: bool,
-    /// Operation that currently lists the directory.
-    pub listing: Option<usize>,
-}
-
-/// Target of a descriptor.
-#[derive(Clone, Debug)]
-pub enum Held {
-    /// An open file below the directory.
-    File(Rc<RefCell<OpenDescription>>),
-    /// The writing end of a pipe, by the name of the pipe.
-    Pipe(Rc<Vec<u8>>),
-}
-
-/// Descriptors of a process, each with its close-on-exec flag.
-pub type TaskTable = HashMap<i32, (Held, bool)>;
-
-/// The descriptors of all threads that share them. A new process shares its parent's until one of
-/// both changes them.
-type SharedTable = Rc<RefCell<Rc<TaskTable>>>;
-
-/// Maximum number of descriptors that processes copy from their parents, so that they fit into
-/// memory.
-const MAX_COPIED: usize = 16_000_000;
 
 /// View of the filesystem of a process, or of several processes that share it.
 #[derive(Clone, Debug, Default)]
@@ -71,9 +42,9 @@ pub struct Standing {
 
 /// A recorded thread.
 pub struct Task {
-    number: u32,
+    pub(super) number: u32,
     process: u32,
-    table: SharedTable,
+    pub(super) table: SharedTable,
     pub standing: Rc<RefCell<Standing>>,
     /// Start time and text so far of an unfinished call.
     unfinished: Option<(u64, Vec<u8>)>,
@@ -84,24 +55,7 @@ pub struct Task {
     /// Start of the thread's last operation.
     latest: u64,
     /// Number of operations that other threads may depend on.
-    acted: u64,
-}
-
-/// Latest message of a thread through a pipe or a socket.
-struct Sent {
-    message: u32,
-    acted: u64,
-}
-
-/// Messages in a pipe or a socket.
-#[derive(Default)]
-struct Channel {
-    /// Latest message of each sending thread.
-    latest: BTreeMap<u32, Sent>,
-    /// Senders of these messages.
-    senders: BTreeMap<u32, u32>,
-    /// Number after the last message that each thread has received.
-    received: HashMap<u32, u32>,
+    pub(super) acted: u64,
 }
 
 /// Threads of a process.
@@ -135,7 +89,7 @@ pub struct StraceImporter {
     /// Lines of threads whose parent has become known, the first ones last.
     replayed: Vec<(u32, ReplayedLines)>,
     /// Number of descriptors that were copied.
-    copied: usize,
+    pub(super) copied: usize,
     /// Reason to refuse the current line.
     pub(super) refused: Option<&'static str>,
     pub(super) clock: RecordingClock,
@@ -145,9 +99,9 @@ pub struct StraceImporter {
     began: Option<u64>,
     threads: u32,
     processes: u32,
-    handles: u32,
-    messages: u32,
-    channels: HashMap<Vec<u8>, Channel>,
+    pub(super) handles: u32,
+    pub(super) messages: u32,
+    pub(super) channels: HashMap<Vec<u8>, Channel>,
     pub(super) elsewhere: u64,
     pub(super) unseen: BTreeSet<&'static str>,
     /// True if the last thread of the first process has ended.
@@ -166,86 +120,18 @@ pub struct CallContext<'a> {
     pub call: ParsedCall<'a>,
 }
 
-/// Meaning of the printed times.
-#[derive(Debug, Default)]
-pub struct RecordingClock {
-    /// Whether each time is one since the line before (`-r`).
-    pub is_relative: bool,
-    /// Sum of the times, or of the days that have ended.
-    passed: u64,
-    latest: u64,
-}
-
-impl RecordingClock {
-    /// Returns true if the times since the line before are printed: they begin with 0, or decrease
-    /// although they are none since 1970.
-    fn is_relative(text: &[u8]) -> bool {
-        const YEAR_2001: u64 = 1_000_000_000_000_000_000;
-        let read = lines(text).filter_map(|(_, line)| RecordingLine::read(line).ok());
-        let times: Vec<u64> = read.take_while(|line| !line.is_of_day).map(|line| line.at).collect();
-        let is_sum = times.first() == Some(&0) || !times.is_sorted();
-        is_sum && times.iter().all(|time| *time < YEAR_2001)
-    }
-
-    fn absolute(&mut self, line: &RecordingLine<'_>) -> u64 {
-        const DAY: u64 = 86_400_000_000_000;
-        if self.is_relative {
-            self.passed = self.passed.saturating_add(line.at);
-            return self.passed;
-        }
-        if line.is_of_day {
-            if line.at.saturating_add(DAY / 2) < self.latest {
-                self.passed = self.passed.saturating_add(DAY);
-            }
-            self.latest = line.at;
-        }
-        line.at.saturating_add(self.passed)
-    }
-}
-
-/// Returns true for a line of blkparse, `8,0 3 1 0.000000000 697 G W 223490 + 8 [a]`.
-fn is_blktrace(line: &[u8]) -> bool {
-    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let device = words.next().unwrap_or_default();
-    let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
-    device.len() < 10
-        && device.contains(&b',')
-        && device.split(|byte| *byte == b',').all(is_number)
-        && words.take(2).filter(|word| is_number(word)).count() == 2
-}
-
-const MESSAGE: &[u8] = b"strace: Process ";
-
-/// Returns true for a line that strace prints about itself.
-fn is_message(line: &[u8]) -> bool {
-    let begins = [&b"strace: "[..], b"Process ", b"[ Process "];
-    begins.iter().any(|begin| line.starts_with(begin))
-}
-
-/// Returns true if the last line ends within a call.
-fn is_cut(text: &[u8]) -> bool {
-    let Some((_, last)) = lines(text).last().filter(|_| !text.ends_with(b"\n")) else {
-        return false;
-    };
-    let is_part = |rest: &[u8]| {
-        let is_other = [&b"+++"[..], b"---", b"<...", b"exit"].iter().any(|b| rest.starts_with(b));
-        !is_other && !rest.ends_with(b"<unfinished ...>") && ParsedCall::read(rest).is_none()
-    };
-    RecordingLine::read(last).map_or(!is_message(last), |line| is_part(line.rest))
-}
-
 /// Imports the output of strace.
 pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, TraceImportError> {
     let mut importer = StraceImporter::new(below);
     importer.clock.is_relative = RecordingClock::is_relative(text);
     let mut whole = text;
-    if is_cut(text) {
+    if log_text::is_cut(text) {
         importer.unseen.insert(CUT);
         let end = text.iter().rposition(|byte| *byte == b'\n');
         whole = &text[..end.unwrap_or(text.len())];
     }
     for (number, text) in lines(whole) {
-        if is_blktrace(text) {
+        if log_text::is_blktrace(text) {
             let message =
                 "blktrace records requests to a device; a trace needs the calls of strace";
             return Err(TraceImportError { line: number, message: message.to_owned() });
@@ -323,7 +209,7 @@ impl StraceImporter {
     pub fn line(&mut self, text: &[u8]) -> Result<(), &'static str> {
         let joined;
         let mut text = text;
-        if is_message(text) {
+        if log_text::is_message(text) {
             return Ok(());
         }
         if let Some(at) = text.windows(MESSAGE.len()).position(|window| window == MESSAGE)
@@ -573,40 +459,7 @@ impl StraceImporter {
         }
     }
 
-    /// Records a write to a pipe or a socket: all previous operations of the thread precede the following ones
-    /// of a reader. Records nothing if the thread has done no operation since its last write.
-    pub(super) fn sent(&mut self, task: u32, at: u64, channel: Vec<u8>) {
-        let (thread, acted) = (self.task(task).number, self.task(task).acted);
-        let channel = self.channels.entry(channel).or_default();
-        let before = channel.latest.get(&thread);
-        if before.map_or(acted == 0, |sent| sent.acted == acted) {
-            return;
-        }
-        if let Some(before) = before {
-            channel.senders.remove(&before.message);
-        }
-        let message = self.messages;
-        self.messages += 1;
-        channel.latest.insert(thread, Sent { message, acted });
-        channel.senders.insert(message, thread);
-        self.order(task, at, SyncEvent::Send { message });
-    }
-
-    /// Records a read from a pipe or a socket, or of its end of file. The amount of data is not
-    /// examined, because even unread messages were sent earlier.
-    pub(super) fn received(&mut self, task: u32, at: u64, channel: &[u8]) {
-        let thread = self.task(task).number;
-        let Some(channel) = self.channels.get_mut(channel) else { return };
-        let first = channel.received.insert(thread, self.messages).unwrap_or(0);
-        let sent = channel.senders.range(first..);
-        let from_others = sent.filter(|(_, sender)| **sender != thread);
-        let messages: Vec<u32> = from_others.map(|(message, _)| *message).collect();
-        for message in messages {
-            self.order(task, at, SyncEvent::Receive { message });
-        }
-    }
-
-    fn order(&mut self, task: u32, at: u64, order: SyncEvent) {
+    pub(super) fn order(&mut self, task: u32, at: u64, order: SyncEvent) {
         self.push(task, at, 0, Syscall::Order(order), SyscallResult::Ok(0));
     }
 
@@ -651,107 +504,6 @@ impl StraceImporter {
     /// Adds a failed call.
     pub(super) fn failed(&mut self, made: &CallContext<'_>, call: Syscall, errno: Errno) {
         self.done(made, call, SyscallResult::Err(errno));
-    }
-
-    /// Records that a descriptor refers to an open file or a pipe.
-    pub(super) fn install(&mut self, task: u32, descriptor: i32, held: Held, closes: bool) {
-        self.change_table(task, |table| _ = table.insert(descriptor, (held, closes)));
-    }
-
-    /// Changes the descriptors of a process, after a copy if others share them.
-    pub(super) fn change_table<T>(
-        &mut self,
-        task: u32,
-        change: impl FnOnce(&mut TaskTable) -> T,
-    ) -> T {
-        let shared = Rc::clone(&self.task(task).table);
-        let mut table = shared.borrow_mut();
-        if Rc::strong_count(&table) > 1 {
-            self.copied += table.len();
-            if self.copied > MAX_COPIED {
-                self.refused =
-                    Some("its processes copy more than 16000000 descriptors; record a part");
-            }
-        }
-        change(Rc::make_mut(&mut table))
-    }
-
-    /// Returns the next number of an open file.
-    pub(super) fn next_handle(&mut self) -> HandleId {
-        self.handles += 1;
-        HandleId(self.handles - 1)
-    }
-
-    /// Creates an open file with the next handle and no descriptor.
-    pub(super) fn opening(
-        &mut self,
-        path: PathId,
-        node: Inode,
-        appends: bool,
-    ) -> Rc<RefCell<OpenDescription>> {
-        let handle = self.next_handle();
-        Rc::new(RefCell::new(OpenDescription {
-            handle,
-            path,
-            node,
-            position: 0,
-            appends,
-            listing: None,
-        }))
-    }
-
-    /// Returns the target of a descriptor, if known.
-    pub(super) fn held(&self, task: u32, descriptor: i32) -> Option<Held> {
-        let table = self.task(task).table.borrow();
-        table.get(&descriptor).map(|(held, _)| held.clone())
-    }
-
-    /// Closes a descriptor, and the file or the end of the pipe with its last descriptor.
-    pub(super) fn close(&mut self, task: u32, at: u64, took: u64, descriptor: i32) {
-        if !self.task(task).table.borrow().contains_key(&descriptor) {
-            return;
-        }
-        match self.change_table(task, |table| table.remove(&descriptor)) {
-            Some((Held::File(open), _)) if Rc::strong_count(&open) == 1 => {
-                let handle = open.borrow().handle;
-                self.push(task, at, took, Syscall::Close { handle }, SyscallResult::Ok(0));
-            }
-            Some((Held::Pipe(pipe), _)) if Rc::strong_count(&pipe) == 1 => {
-                self.sent(task, at, pipe.to_vec());
-            }
-            _ => {}
-        }
-    }
-
-    /// Closes all descriptors of a thread for which `which` returns true for their number and their
-    /// close-on-exec flag.
-    pub(super) fn close_all(&mut self, task: u32, at: u64, which: impl Fn(i32, bool) -> bool) {
-        let table = self.task(task).table.borrow();
-        let chosen = table.iter().filter(|(number, (_, closes))| which(**number, *closes));
-        let chosen: BTreeSet<i32> = chosen.map(|(number, _)| *number).collect();
-        drop(table);
-        for descriptor in chosen {
-            self.close(task, at, 0, descriptor);
-        }
-    }
-
-    /// Handles the execution of another program, which closes all close-on-exec descriptors.
-    pub(super) fn exec(&mut self, task: u32, at: u64) {
-        let own = Rc::clone(&self.task(task).table.borrow());
-        self.task_mut(task).table = Rc::new(RefCell::new(own));
-        self.close_all(task, at, |_, closes| closes);
-    }
-
-    /// Closes all open files of a process with its last thread. Files stay open if another process
-    /// has the same descriptors.
-    fn leave(&mut self, task: u32, at: u64) {
-        let table = &self.task(task).table;
-        let (threads, processes) = (Rc::strong_count(table), Rc::strong_count(&table.borrow()));
-        match (threads, processes) {
-            (1, 1) => self.close_all(task, at, |_, _| true),
-            (1, _) => self.task_mut(task).table = Rc::default(),
-            _ => {}
-        }
     }
 
     /// Records the end of a thread. If another thread executes a program, it gets the number of the
@@ -809,18 +561,6 @@ impl StraceImporter {
             paths: self.paths,
             operations: tidy(self.operations),
         }
-    }
-
-    /// Returns the name of the pipe to which a descriptor refers, or the number of the local socket
-    /// that receives. Returns `None` for other descriptors.
-    pub(super) fn channel(&mut self, argument: &[u8], writes: bool) -> Option<Vec<u8>> {
-        let path = descriptor(argument)?.1?;
-        if path.starts_with(b"UNIX-") {
-            // `UNIX-STREAM:[12->34,"/name"]`: this socket and its peer.
-            let mut numbers = path.split(|byte| !byte.is_ascii_digit()).filter(|n| !n.is_empty());
-            return numbers.nth(usize::from(writes)).map(<[u8]>::to_vec);
-        }
-        (path.starts_with(b"pipe:[") || self.is_named_pipe(&path)).then_some(path)
     }
 }
 

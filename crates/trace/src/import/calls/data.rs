@@ -1,9 +1,9 @@
 //! Calls on data: reading, writing, copying and listing, and calls that change the allocation of
 //! files.
 
+use super::super::descriptors::Held;
 use super::super::fs_model::InodeType;
 use super::super::line::{ParsedCall, descriptor, number};
-use super::super::tasks::Held;
 use super::names::field;
 use super::{ArgPositions, CONTROL, Opened};
 use crate::trace::{FALLOCATE_KEEP_SIZE, FALLOCATE_PUNCH_HOLE, Syscall, SyscallResult};

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
+use super::super::descriptors::Held;
 use super::super::fs_model::{Inode, InodeType};
 use super::super::line::{descriptor, has, number, string};
 use super::super::resolve::own_descriptor;
-use super::super::tasks::Held;
 use super::{ArgPositions, CallTarget, DEVICE, FLAGS, MADE, MOVED, Name, Opened, octal};
 use crate::paths::PathId;
 use crate::trace::{HandleId, OpenFlags, Syscall, SyscallResult};
