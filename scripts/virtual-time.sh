@@ -19,8 +19,8 @@ guest_rounds=${GUEST_ROUNDS:-3}
 kernels='-c ext2 -c ext3 -c ext4 -c xfs -c btrfs'
 all="$kernels -c ntfs-3g -c exfat-fuse -c fuse2fs-ext4"
 same='--profile smoke --size 512MiB --memory 1GiB'
-directory=/var/tmp/fsarena-virtual-time
-mkdir -p "$directory/memory"
+directory=$(mktemp -d /var/tmp/fsarena-virtual-time.XXXXXX)
+mkdir "$directory/memory"
 trap 'umount "$directory/memory" 2>/dev/null || true; rm -rf "$directory"' EXIT
 trap 'exit 130' INT TERM
 mount -t tmpfs -o size=2g tmpfs "$directory/memory"

@@ -19,8 +19,9 @@ pub(crate) mod results;
 pub(crate) mod share;
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -168,7 +169,13 @@ impl Batch {
         let path = directory.path();
         Self::require_empty(path)?;
         let program = path.join(PROGRAM);
-        fs::copy(planned.program, &program).map_err(BatchError::io("write", &program))?;
+        // In a directory of several users, a link of another one must not be followed.
+        let mut copy = directory.create(PROGRAM)?;
+        let source = File::open(planned.program);
+        source
+            .and_then(|mut source| io::copy(&mut source, &mut copy))
+            .and_then(|_| copy.set_permissions(Permissions::from_mode(0o755)))
+            .map_err(BatchError::io("write", &program))?;
         let checks = checks(planned.cells.len(), planned.checked);
         let plan = BatchPlan {
             format: FORMAT,

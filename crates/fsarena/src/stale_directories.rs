@@ -132,7 +132,9 @@ impl Leftover {
             DirectoryOwner::Calibration | DirectoryOwner::Worker => {
                 "the next `fsarena run` removes it".to_owned()
             }
-            DirectoryOwner::Unknown => format!("to remove it: rm -r {shown}"),
+            DirectoryOwner::Unknown => {
+                format!("to remove it: rm -r {}", paths::shell_path(&self.found.directory))
+            }
         };
         format!("{shown} ({size}) was left by {whose} that was killed; {advice}")
     }

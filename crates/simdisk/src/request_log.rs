@@ -1,6 +1,8 @@
 //! The request log of a simulated disk: every request with its completion time and time components.
 //! Contains the driver's record format and the packed storage format.
 
+use std::io::Read;
+
 use model::{Nanos, SimulatedDiskStats};
 
 use crate::{CompletedRequest, DiskRequest, RequestKind, SECTOR, TimeComponent, word};
@@ -12,7 +14,9 @@ const VERSION: u8 = 1;
 const LEVEL: i32 = 6;
 /// Maximum number of requests to unpack. The driver keeps fewer requests between two reads of its
 /// log.
-const MAX_JOURNAL_SIZE: u64 = 16 << 20;
+const MAX_JOURNAL_SIZE: u64 = 8 << 20;
+/// Maximum size of an unpacked log, in bytes: some tens of bytes for each request.
+const MAX_UNPACKED_SIZE: u64 = 256 << 20;
 
 const FORCED: u8 = 1;
 const METADATA: u8 = 2;
@@ -159,7 +163,13 @@ pub fn unpack(packed: &[u8]) -> Result<Vec<LoggedRequest>, CorruptLog> {
     if *version != VERSION {
         return Err(CorruptLog);
     }
-    let columns = zstd::stream::decode_all(packed).map_err(|_| CorruptLog)?;
+    let mut columns = Vec::new();
+    let unpacked = zstd::stream::Decoder::new(packed).map_err(|_| CorruptLog)?;
+    // A small hostile log would else unpack to more than the memory.
+    unpacked.take(MAX_UNPACKED_SIZE + 1).read_to_end(&mut columns).map_err(|_| CorruptLog)?;
+    if columns.len() as u64 > MAX_UNPACKED_SIZE {
+        return Err(CorruptLog);
+    }
     let mut rest = &columns[..];
     let count = take(&mut rest)?;
     if count > MAX_JOURNAL_SIZE || count as usize > columns.len() {
@@ -176,7 +186,7 @@ pub fn unpack(packed: &[u8]) -> Result<Vec<LoggedRequest>, CorruptLog> {
     for i in 0..count as usize {
         now = now.wrapping_add(undo(arrived[i]));
         let sector = end.wrapping_add(undo(place[i]));
-        end = sector.wrapping_add(sectors[i]);
+        end = sector.checked_add(sectors[i]).ok_or(CorruptLog)?;
         let mut told = 0_u64;
         let mut own = [Nanos(0); TimeComponent::ALL.len()];
         let others = TimeComponent::ALL.into_iter().filter(|part| *part != TimeComponent::Waiting);
@@ -409,6 +419,15 @@ mod tests {
         let work = stats_within(&entries, &spans);
         assert_eq!(work.metadata, Bytes(4096));
         assert_eq!(work.journal, Some(Bytes(8192)));
+    }
+
+    #[test]
+    fn a_small_log_does_not_fill_the_memory() {
+        let zeros = vec![0; MAX_UNPACKED_SIZE as usize + 1];
+        let mut packed = vec![VERSION];
+        packed.extend(zstd::bulk::compress(&zeros, LEVEL).unwrap());
+        assert!(packed.len() < 1 << 20, "{} bytes", packed.len());
+        assert!(unpack(&packed).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Meeting points with the other hosts that run a cell together. Reports go out as events, orders come
 //! in on standard input.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -79,7 +79,7 @@ impl OtherHosts {
         };
         // A path with a link or `..` could lead out of the directory of the contender.
         let is_plain = common.canonicalize().is_ok_and(|found| found == common);
-        match is_plain && common.is_dir() && common.starts_with(top) {
+        match is_plain && common.is_dir() && is_like(&common, own, top) {
             true => Ok(common),
             false => Err(format!(
                 "cannot find {} of the first host below {} on this one: the hosts do not see the same filesystem there; mount it on all hosts",
@@ -125,6 +125,24 @@ impl OtherHosts {
     }
 }
 
+/// Returns true if a directory below `top` has the place of this host's own one: the first host must
+/// not name a directory of the user.
+fn is_like(common: &Path, own: &Path, top: &Path) -> bool {
+    let (Ok(common), Ok(own)) = (common.strip_prefix(top), own.strip_prefix(top)) else {
+        return false;
+    };
+    // The names of both begin with the program's, before the first `-`.
+    let begin = |part: Option<Component<'_>>| {
+        let name = part?.as_os_str().to_string_lossy().into_owned();
+        name.split_once('-').map(|(begin, _)| begin.to_owned())
+    };
+    let both = [common, own].map(Path::components);
+    let counts = both.clone().map(Iterator::count);
+    let ends = both.clone().map(|mut parts| parts.next_back().filter(|_| counts[0] > 1));
+    let [first, second] = both.map(|mut parts| begin(parts.next()));
+    counts[0] == counts[1] && ends[0] == ends[1] && first.is_some() && first == second
+}
+
 impl HostBarrier for OtherHosts {
     fn start(&self) -> Result<(), OpError> {
         match self.ask(RankReport::Ready) {
@@ -165,18 +183,25 @@ mod tests {
     fn hosts_that_see_different_filesystems_are_refused() {
         let place = tempfile::tempdir().unwrap();
         let (hosts, reader) = host();
-        let missing = place.path().join("of-the-first");
+        let own = place.path().join("fsarena-2/work");
+        let missing = place.path().join("fsarena-1/work");
+        let of_user = place.path().join("mail/work");
+        std::fs::create_dir_all(&of_user).unwrap();
         std::os::unix::fs::symlink("/", place.path().join("link")).unwrap();
-        for common in
-            [missing.clone(), "/".into(), place.path().join(".."), place.path().join("link")]
-        {
+        for common in [
+            missing.clone(),
+            "/".into(),
+            place.path().join(".."),
+            place.path().join("link"),
+            of_user,
+        ] {
             reader.take(RankOrder::Enter(common).to_line().as_bytes());
-            let refused = hosts.enter(place.path(), place.path()).unwrap_err();
+            let refused = hosts.enter(&own, place.path()).unwrap_err();
             assert!(refused.contains("do not see the same filesystem"), "{refused}");
         }
-        std::fs::create_dir(&missing).unwrap();
+        std::fs::create_dir_all(&missing).unwrap();
         reader.take(RankOrder::Enter(missing.clone()).to_line().as_bytes());
-        assert_eq!(hosts.enter(place.path(), place.path()).unwrap(), missing);
+        assert_eq!(hosts.enter(&own, place.path()).unwrap(), missing);
     }
 
     #[test]

@@ -204,15 +204,16 @@ impl CampaignDir {
         if !directory.is_dir() {
             return LockOwner::None;
         }
-        match File::open(directory.join(LOCK)) {
+        let lock = SafeDir::open(&directory).and_then(|directory| directory.open_to_read(LOCK));
+        match lock {
             // Hold the lock only for a moment; a process that wants it waits.
-            Ok(file) => match Flock::lock(file, FlockArg::LockSharedNonblock) {
+            Ok(Some(file)) => match Flock::lock(file, FlockArg::LockSharedNonblock) {
                 Ok(_) => LockOwner::Dead,
                 Err(_) => LockOwner::Process,
             },
             // A directory of another user is not readable, and one being created or removed has no
             // lock.
-            Err(_) => LockOwner::Process,
+            Ok(None) | Err(_) => LockOwner::Process,
         }
     }
 

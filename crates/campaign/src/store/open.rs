@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use nix::fcntl::AT_FDCWD;
 use nix::sys::stat::{UtimensatFlags, utimensat};
 use nix::sys::time::TimeSpec;
+use nix::unistd::geteuid;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 use sys::fs::plain_file;
 use sys::interruption;
@@ -82,7 +83,13 @@ impl Store {
         if !is_there(&path)? {
             return Ok(None);
         }
-        let reader = that_may_only_read(&path).map_err(|trouble| trouble.with_path(&path))?;
+        // SQLite opens or creates a log next to the file, and gives it to the owner of the file. As
+        // root, the owner could so get a file of root.
+        let address = match geteuid().is_root() {
+            true => immutable(&path),
+            false => read_only(&path),
+        };
+        let reader = read_from(&address, &path).map_err(|trouble| trouble.with_path(&path))?;
         Self::of_reader(reader, path)
     }
 
@@ -348,8 +355,12 @@ fn that_could_write(path: &Path) -> Result<Option<(Connection, u32)>, RowError> 
 }
 
 fn that_may_only_read(path: &Path) -> Result<(Connection, u32), RowError> {
+    read_from(&read_only(path), path)
+}
+
+fn read_from(address: &str, path: &Path) -> Result<(Connection, u32), RowError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    let connection = connect(read_only(path), flags)?;
+    let connection = connect(address, flags)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     require_tables(&connection, path)?;
     let found = schema::check(&connection, path)?;
@@ -359,8 +370,10 @@ fn that_may_only_read(path: &Path) -> Result<(Connection, u32), RowError> {
 /// Refuses a foreign database that would run code when it is read: a view may never end.
 fn require_tables(connection: &Connection, path: &Path) -> Result<(), RowError> {
     // No command reads the views of fsarena.
-    let others = "SELECT count(*) FROM sqlite_schema \
-                  WHERE type = 'view' AND name NOT IN ('phase', 'measurement') OR type = 'table' AND (sql LIKE '%virtual%' OR sql LIKE '%generated%')";
+    // Hidden columns of kind 2 and 3 are computed from an expression (PRAGMA table_xinfo).
+    let others = "SELECT count(*) FROM sqlite_schema AS item \
+                  WHERE type = 'view' AND name NOT IN ('phase', 'measurement') OR type = 'table' AND (sql LIKE '%virtual%' \
+                  OR EXISTS (SELECT 1 FROM pragma_table_xinfo(item.name) WHERE hidden IN (2, 3)))";
     let others: u32 = connection.query_row(others, [], |row| row.get(0))?;
     match others {
         0 => Ok(()),
@@ -377,11 +390,15 @@ fn read_only(path: &Path) -> String {
     log.push("-wal");
     // With an empty log there is no writer; SQLite would nevertheless try to write to the log,
     // which it may not.
-    let mode = match fs::metadata(&log) {
-        Ok(log) if log.len() > 0 => "mode=ro",
-        _ => "immutable=1",
-    };
-    format!("file:{}?{mode}", escaped(path))
+    match fs::metadata(&log) {
+        Ok(log) if log.len() > 0 => format!("file:{}?mode=ro", escaped(path)),
+        _ => immutable(path),
+    }
+}
+
+/// Returns the SQLite URI of a file that is read without its log.
+fn immutable(path: &Path) -> String {
+    format!("file:{}?immutable=1", escaped(path))
 }
 
 /// Escapes a path for a URI. Source: RFC 3986, section 2.1.
@@ -464,5 +481,29 @@ mod tests {
         assert!(error.to_string().contains("free some"), "{error}");
         drop(store);
         assert_eq!(Store::open(&path).unwrap().campaigns().unwrap(), []);
+    }
+
+    #[test]
+    fn a_foreign_database_with_computed_columns_is_refused() {
+        for column in ["x AS (1 + 1)", "x TEXT GENERATED ALWAYS AS ('a') STORED"] {
+            let (_directory, path) = made();
+            let connection = Connection::open(&path).unwrap();
+            connection.execute_batch(&format!("CREATE TABLE more (y, {column})")).unwrap();
+            drop(connection);
+            let refused = Store::open_immutable(&path).unwrap_err();
+            assert!(matches!(refused, StoreError::NotAnFsarenaDatabase { .. }), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_read_without_its_log_leaves_the_log_alone() {
+        let (directory, path) = made();
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        fs::write(&log, vec![7; 100]).unwrap();
+        assert!(read_from(&immutable(&path), &path).unwrap().1 > 0);
+        assert_eq!(fs::read(&log).unwrap(), vec![7; 100]);
+        let names = fs::read_dir(directory.path()).unwrap().count();
+        assert_eq!(names, 2, "the database and its log");
     }
 }

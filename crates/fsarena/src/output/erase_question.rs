@@ -54,7 +54,7 @@ impl UserPrompt for EraseConfirmation<'_> {
         if io::stdin().is_terminal() && !self.yes {
             return self.progress.suspend(|| ask(erased, &content, self.stop));
         }
-        let path = erased.device.display();
+        let path = line(&erased.device.to_string_lossy());
         self.progress.note(&format!("{path} holds {content}; this campaign erases it (--erase)"));
         Ok(())
     }

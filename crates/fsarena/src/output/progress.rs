@@ -186,7 +186,7 @@ impl Observer for ProgressDisplay {
     fn event(&self, cell: &Cell, event: &CellEvent) {
         match (self, event) {
             (Self::Bar(bar, running, _), CellEvent::Begin { step }) => {
-                let doing = format!("{} · {step}", name(cell));
+                let doing = format!("{} · {}", name(cell), output::step_name(step));
                 running.borrow_mut().insert(cell.id, doing);
                 bar.set_message(all(running));
             }

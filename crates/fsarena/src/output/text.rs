@@ -188,9 +188,17 @@ pub fn print_note(text: &str) {
     print_note_unwrapped(&folded(text, width.map(|(width, _)| usize::from(width.0))));
 }
 
-/// Prints a note without wrapping, for programs that need whole lines.
+/// Prints a note without wrapping, for programs that need whole lines. A note may quote guests and
+/// hosts, so characters that control a terminal are escaped.
 pub fn print_note_unwrapped(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let lines: Vec<String> = text.split('\n').map(escape_invisible).collect();
+    let _ = writeln!(io::stderr(), "{}", lines.join("\n"));
+}
+
+/// Returns the step of a cell as a short line. Its name comes from the agent.
+pub fn step_name(step: &str) -> String {
+    const LONGEST: usize = 200;
+    line(&backend::shorten(step, LONGEST))
 }
 
 /// Returns text from outside as one line that cannot move the cursor or hide characters.
@@ -203,6 +211,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_step_is_a_short_line_without_control_characters() {
+        let step = format!("write\u{1b}]52;c;{}\u{7}\nnext", "A".repeat(5000));
+        let shown = step_name(&step);
+        assert!(shown.len() < 250 && !shown.contains(['\u{1b}', '\u{7}', '\n']), "{shown}");
+        assert_eq!(step_name("create files"), "create files");
+    }
 
     #[test]
     fn wraps_long_lines_between_words() {

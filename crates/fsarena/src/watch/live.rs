@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use sys::fs::safe_path::SafeDir;
 
 use crate::args::cli::GlobalArgs;
+use crate::output::text::step_name;
 use crate::paths;
 
 /// Length of an interval whose rate is kept, and minimum time between two writes to the file.
@@ -166,7 +167,7 @@ impl Observer for LiveObserver<'_> {
         let now = Instant::now();
         match event {
             CellEvent::Begin { step } => {
-                self.state.borrow_mut().cells.insert(cell.id, MeasuredStep::new(step));
+                self.state.borrow_mut().cells.insert(cell.id, MeasuredStep::new(&step_name(step)));
             }
             CellEvent::Progress { done, total, .. } => {
                 if let Some(step) = self.state.borrow_mut().cells.get_mut(&cell.id) {

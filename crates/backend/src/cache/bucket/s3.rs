@@ -20,7 +20,7 @@ const ANSWERS: Duration = Duration::from_secs(30);
 /// Maximum time for retries of a failed request.
 const RETRIED: Duration = Duration::from_secs(20);
 /// Maximum size of an entry, in bytes.
-const MAX_S3_SIZE: u64 = 1 << 30;
+const MAX_S3_SIZE: u64 = 128 << 20;
 
 /// A bucket, or the objects in it below a prefix.
 #[derive(Debug)]

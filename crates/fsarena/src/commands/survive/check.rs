@@ -67,7 +67,7 @@ pub fn run(args: &SurviveCheckArgs, globals: &GlobalArgs) -> anyhow::Result<Exit
         let sequence = sequence.expect("the log was parsed with these sequences");
         let steps = &sequence.steps;
         let states = ExpectedStates::new(&steps.prepare, &steps.steps);
-        let root = session.run_directory(&args.directory, *run, name);
+        let root = session.directory(&args.directory).join(WriteSession::run_name(*run, name));
         let found = find_files(&root, states.names().into_iter(), states.largest_file());
         let base = session.base(*run);
         let found = found.into_iter().map(|(name, file)| (name, file.relative_to(base))).collect();

@@ -54,9 +54,9 @@ impl WriteSession {
         parent.join(format!("fsarena-power-cut-{:016x}", self.0))
     }
 
-    /// Returns the directory of a run.
-    pub fn run_directory(self, parent: &Path, run: u32, name: &str) -> PathBuf {
-        self.directory(parent).join(format!("{run}-{name}"))
+    /// Returns the name of the directory of a run, in the directory of all runs.
+    pub fn run_name(run: u32, name: &str) -> String {
+        format!("{run}-{name}")
     }
 
     /// Returns the number before the first step of a run. Blocks contain the numbers of their steps,

@@ -5,15 +5,18 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, IsTerminal, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::sys::stat::Mode;
+use nix::unistd::geteuid;
 use sys::io::caches::sync_filesystem;
 use workload::OpError;
 use workload::survival::perform_step;
@@ -41,14 +44,27 @@ pub fn run(args: &WriteArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let directory = session.directory(&args.directory);
     let shown = directory.display();
     fs::create_dir(&directory).with_context(|| format!("cannot create {shown}"))?;
-    sync_filesystem(&directory).with_context(|| format!("cannot sync {shown}"))?;
+    // By its descriptor, because the owner of the directory above may put another one in its place.
+    let options = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let opened = nix::fcntl::open(&directory, options, Mode::empty())
+        .with_context(|| format!("cannot open {shown}"))?;
+    let owner = File::from(opened.try_clone()?).metadata()?.uid();
+    let filesystem_owner = fs::metadata(&args.directory)?.uid();
+    if owner != geteuid().as_raw() && owner != filesystem_owner {
+        let reason =
+            format!("cannot use {shown}: another user has replaced it; use a directory of yours");
+        return Err(EnvironmentError(reason).into());
+    }
+    let root = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
+    sync_filesystem(&root).with_context(|| format!("cannot sync {shown}"))?;
     let stop = stop::install_handlers()?;
     let time = args.time.map(|time| Duration::from_nanos(time.0));
     if !globals.quiet {
         print_note("fsarena: writing; cut the power at any time");
     }
     let output = io::stdout().lock();
-    let mut writer = AcknowledgedWriter { parent: &args.directory, session, output, steps: 0 };
+    let mut writer =
+        AcknowledgedWriter { root: &root, shown: &directory, session, output, steps: 0 };
     writer.print(&Line::Begin(env!("CARGO_PKG_VERSION").to_owned(), session))?;
     writer.run_all(&all, time, &stop)?;
     if !globals.quiet {
@@ -82,7 +98,10 @@ fn require_log(directory: &Path) -> anyhow::Result<()> {
 }
 
 struct AcknowledgedWriter<'a, W> {
-    parent: &'a Path,
+    /// The directory of all runs, which cannot be replaced.
+    root: &'a Path,
+    /// Its path for the user.
+    shown: &'a Path,
     session: WriteSession,
     output: W,
     /// Number of steps that succeeded.
@@ -112,14 +131,15 @@ impl<W: Write> AcknowledgedWriter<'_, W> {
             match self.run_one(run, sequence) {
                 Ok(()) => kept.push_back((run, &sequence.name)),
                 Err(error) if run as usize <= all.len() && is_unsupported(&error) => {
-                    print_note(&format!("fsarena: without {}: {error:#}", sequence.name));
+                    let error = self.for_user(&error);
+                    print_note(&format!("fsarena: without {}: {error}", sequence.name));
                     unsupported.insert(&sequence.name);
                 }
                 Err(error) if error.is::<EnvironmentError>() => return Err(error),
                 Err(error) => {
-                    let shown = self.parent.display();
+                    let (shown, error) = (self.shown.display(), self.for_user(&error));
                     return Err(EnvironmentError(format!(
-                        "cannot write below {shown}: {error:#}; check the filesystem, which needs 64 MiB of free space"
+                        "cannot write below {shown}: {error}; check the filesystem, which needs 64 MiB of free space"
                     ))
                     .into());
                 }
@@ -135,8 +155,14 @@ impl<W: Write> AcknowledgedWriter<'_, W> {
         Ok(())
     }
 
+    /// Returns an error with the paths that the user knows.
+    fn for_user(&self, error: &anyhow::Error) -> String {
+        let root = self.root.to_string_lossy();
+        format!("{error:#}").replace(&*root, &self.shown.to_string_lossy())
+    }
+
     fn run_one(&mut self, run: u32, sequence: &Sequence) -> anyhow::Result<()> {
-        let root = self.session.run_directory(self.parent, run, &sequence.name);
+        let root = self.root.join(WriteSession::run_name(run, &sequence.name));
         fs::create_dir(&root).with_context(|| format!("cannot create {}", root.display()))?;
         let steps = &sequence.steps;
         let base = self.session.base(run);
@@ -157,14 +183,13 @@ impl<W: Write> AcknowledgedWriter<'_, W> {
     /// Removes runs. First makes a file durable that `check` reads, because lines of the log may be
     /// late.
     fn remove(&self, runs: Vec<(u32, &String)>) -> anyhow::Result<()> {
-        let directory = self.session.directory(self.parent);
         let last = runs.last().map_or(0, |(run, _)| *run);
-        let mark = directory.join(format!("{REMOVED}{last}"));
+        let mark = self.root.join(format!("{REMOVED}{last}"));
         File::create(&mark)
-            .and_then(|_| File::open(&directory)?.sync_all())
+            .and_then(|_| File::open(self.root)?.sync_all())
             .with_context(|| format!("cannot create {}", mark.display()))?;
         for (run, name) in runs {
-            let root = self.session.run_directory(self.parent, run, name);
+            let root = self.root.join(WriteSession::run_name(run, name));
             fs::remove_dir_all(&root)
                 .with_context(|| format!("cannot remove {}", root.display()))?;
         }

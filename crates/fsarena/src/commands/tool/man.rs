@@ -11,6 +11,7 @@ use clap_mangen::Man;
 use crate::args::cli::{Cli, EXIT_CODES, commands};
 use crate::args::tool_args::ManArgs;
 use crate::output::exit::{EnvironmentError, ExitReason};
+use crate::output::output_file;
 use crate::output::text::print_unwrapped;
 
 /// Prints the manual page, or writes the pages into a directory.
@@ -23,16 +24,15 @@ pub fn run(args: &ManArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn write_pages(directory: &Path) -> anyhow::Result<()> {
-    let cannot = |path: &Path, error: io::Error| {
+    std::fs::create_dir_all(directory).map_err(|error| {
         EnvironmentError(format!(
             "cannot write {}: {error}; choose another directory",
-            path.display()
+            directory.display()
         ))
-    };
-    std::fs::create_dir_all(directory).map_err(|error| cannot(directory, error))?;
+    })?;
     for (name, page) in pages()? {
         let path = directory.join(format!("{name}.1"));
-        std::fs::write(&path, page).map_err(|error| cannot(&path, error))?;
+        output_file::write(&path, page.as_bytes())?;
     }
     Ok(())
 }
