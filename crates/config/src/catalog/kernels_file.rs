@@ -12,7 +12,7 @@ const MAX_DEBIAN: u32 = 99;
 /// A series of Debian's kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelSeries {
-    /// The version that `--debian-kernel` takes.
+    /// The version that `--guest-kernel` takes.
     pub version: LinuxVersion,
     /// The release of Debian whose guests have it by default, if any.
     pub default_of: Option<u32>,

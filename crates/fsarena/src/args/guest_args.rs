@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use model::Bytes;
 
 use crate::args::cli_values::{path, release, size};
+use crate::output::exit::UsageError;
 
 /// Actions on guests.
 #[derive(Clone, Debug, Subcommand)]
@@ -14,7 +15,7 @@ pub enum GuestCommand {
     #[command(after_help = "\
 Examples:
   fsarena guest build
-  fsarena guest build --debian-kernel 7.3    another of Debian's kernels
+  fsarena guest build --guest-kernel 6.1,6.12    a guest with each of these kernels of Debian
   fsarena guest build --with zfs    also OpenZFS, whose driver is built for five minutes and more
   fsarena guest build --kernel arch/x86/boot/bzImage --modules DIR    a kernel of your own")]
     Build(BuildOptions),
@@ -49,11 +50,12 @@ pub struct BuildOptions {
     #[arg(long, value_name = "NAME")]
     pub with: Vec<String>,
     /// Use the newest of Debian's kernels of this series (7.3, 6.12), also of its backports, or this
-    /// release with unchanged drivers (6.1.0-50) [default: the newest of the distribution].
-    #[arg(long, value_name = "RELEASE", value_parser = release)]
-    pub debian_kernel: Option<String>,
+    /// release with unchanged drivers (6.1.0-50). With several (7.3,6.12), `run` compares each
+    /// contender on the newest that has it [default: the newest of the distribution].
+    #[arg(long, value_name = "RELEASES", value_delimiter = ',', value_parser = release)]
+    pub guest_kernel: Vec<String>,
     /// Use your own kernel: a bzImage, or an ELF file built with CONFIG_PVH.
-    #[arg(long, value_name = "FILE", requires = "modules", conflicts_with = "debian_kernel", value_parser = path())]
+    #[arg(long, value_name = "FILE", requires = "modules", conflicts_with = "guest_kernel", value_parser = path())]
     pub kernel: Option<PathBuf>,
     /// Use the modules of that kernel, installed with `make modules_install INSTALL_MOD_PATH=DIR`.
     #[arg(long, value_name = "DIR", requires = "kernel", value_parser = path())]
@@ -65,6 +67,33 @@ pub struct BuildOptions {
     /// Add a directory with the layout of a root filesystem; its programs override Debian's.
     #[arg(long, value_name = "DIR", value_parser = path())]
     pub rootfs: Option<PathBuf>,
+}
+
+impl BuildOptions {
+    /// Returns the components of a guest with each named kernel, or of one with the default kernel.
+    pub fn of_each_kernel(&self) -> impl Iterator<Item = Self> {
+        let kernels: Vec<Vec<String>> = match self.guest_kernel.is_empty() {
+            true => vec![Vec::new()],
+            false => self.guest_kernel.iter().map(|kernel| vec![kernel.clone()]).collect(),
+        };
+        kernels.into_iter().map(|guest_kernel| Self { guest_kernel, ..self.clone() })
+    }
+
+    /// Returns the kernel that the user named.
+    ///
+    /// # Errors
+    /// Returns an error if there are several, and a single guest is needed.
+    pub fn single_kernel(&self) -> Result<Option<&String>, UsageError> {
+        match &self.guest_kernel[..] {
+            [] => Ok(None),
+            [kernel] => Ok(Some(kernel)),
+            several => Err(UsageError(format!(
+                "cannot use several kernels here: --guest-kernel {}; name one, as only `fsarena run` on this machine \
+                 and `fsarena guest build` take several",
+                several.join(",")
+            ))),
+        }
+    }
 }
 
 /// Options of `guest selftest`.

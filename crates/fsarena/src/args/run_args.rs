@@ -88,6 +88,9 @@ pub struct RunArgs {
     /// IOR and mdtest, and is the default.
     #[arg(long, requires_all = ["hosts", "directories"], conflicts_with_all = ["on", "divide", "sessions"], help_heading = OVER_HOSTS)]
     pub together: bool,
+    /// If no contenders are named, those of these filesystems that can run.
+    #[arg(skip)]
+    pub among: Vec<String>,
     /// The hosts that run each cell together.
     #[arg(skip)]
     pub ranks: Vec<String>,

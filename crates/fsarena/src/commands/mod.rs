@@ -29,6 +29,7 @@ pub mod report;
 pub mod resume;
 pub mod run;
 pub mod run_on_hosts;
+pub mod run_on_kernels;
 pub mod show;
 pub mod study {
     pub mod claims;

@@ -109,7 +109,7 @@ impl Guard<'_> {
         let build = &mut all.execution.build;
         guest::choose_kernel(build, filesystems, catalog.kernels(), storage::debian_release())?;
         for version in versions {
-            version.run.execution.build.debian_kernel.clone_from(&build.debian_kernel);
+            version.run.execution.build.guest_kernel.clone_from(&build.guest_kernel);
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use anyhow::Context;
 use batch::slurm::Cluster;
 use campaign::plan::{Cost, PastDurations};
 use campaign::run::{CampaignEnd, StopFlag};
-use campaign::store::Store;
+use campaign::store::{CampaignId, Store};
 use model::{Bytes, Campaign, Cell, Clock};
 use serde_json::json;
 
@@ -21,6 +21,7 @@ use crate::commands::cluster::plan as plan_command;
 use crate::commands::guest as guest_command;
 use crate::commands::report as report_command;
 use crate::commands::run_on_hosts;
+use crate::commands::run_on_kernels::{self, KernelCampaign};
 use crate::early_checks::EarlyChecks;
 use crate::output::cost_page;
 use crate::output::erase_question::EraseConfirmation;
@@ -62,6 +63,36 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
             "without root, small tests run in guests; `sudo fsarena run` compares here in ten minutes",
         );
     }
+    let campaigns = run_on_kernels::campaigns(args, globals, &stop)?;
+    let mut worst = ExitReason::Success.into();
+    let mut on_kernels = Vec::new();
+    for KernelCampaign { run, kernel } in campaigns {
+        if let Some(kernel) = &kernel
+            && !globals.quiet
+        {
+            output::print_note(&format!("on Linux {kernel}:"));
+        }
+        let (code, id) = sessions(&run, globals, &stop)?;
+        on_kernels.extend(kernel.zip(id));
+        if code != ExitReason::Success.into() {
+            worst = code;
+        }
+        if stop.load(Ordering::SeqCst) {
+            return Ok(worst);
+        }
+    }
+    if !on_kernels.is_empty() && !globals.quiet {
+        output::print_note(&run_on_kernels::summary(&on_kernels));
+    }
+    Ok(worst)
+}
+
+/// Runs the sessions of a campaign. Returns the worst exit code, and the last campaign, if any ran.
+fn sessions(
+    args: &RunArgs,
+    globals: &GlobalArgs,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<(ExitCode, Option<CampaignId>)> {
     let sessions = match args.dry_run {
         true => 1,
         false => args.sessions.unwrap_or(1),
@@ -78,11 +109,12 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     {
         output::print_note(&format!("{sessions} sessions, each with the following plan"));
     }
-    let mut worst = ExitReason::Success.into();
+    let (mut worst, mut last) = (ExitReason::Success.into(), None);
     for session in 0..sessions {
-        let code = match campaign(args, session, globals, &stop)? {
+        let code = match campaign(args, session, globals, stop)? {
             RunOutcome::Planned(code) => code,
             RunOutcome::Campaign { ended, id, store } => {
+                last = Some(id);
                 finish(ended, id, &store, args.execution.strict, globals)?
             }
         };
@@ -101,7 +133,7 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
             "`fsarena compare` combines these sessions if it is given their name; use --name to tell sides apart",
         );
     }
-    Ok(worst)
+    Ok((worst, last))
 }
 
 /// Plans a campaign for a scheduler, and runs it there.

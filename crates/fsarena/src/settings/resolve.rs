@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use config::settings::campaign_file;
 use config::{Catalog, DEFAULT_PROFILE, ProfileDefaults, Settings, StudySource};
 use model::{
-    BackendKind, Bytes, Campaign, Contender, ContenderGroup, GuestConfig, Nanos, SizeProfile,
-    Suite, Test,
+    BackendKind, Bytes, Campaign, Contender, ContenderGroup, Filesystem, GuestConfig, Nanos,
+    SizeProfile, Suite, Test,
 };
 use nix::unistd::geteuid;
 
@@ -184,9 +184,20 @@ impl<'a> ResolvedSettings<'a> {
             return contenders::mounted(directories, &here.directories, catalog);
         }
         let choice = ContenderSelection { catalog, backend: self.backend, machine: &here.machine };
-        let among = self.study.as_ref().map(|study| study.contenders.as_slice());
+        let of_study = self.study.as_ref().map(|study| study.contenders.as_slice());
+        let among = Some(self.args.among.as_slice()).filter(|among| !among.is_empty());
+        let among = among.or(of_study);
         let chosen = choice.contenders(&self.settings.contenders, among, progress)?;
         choice.with_baselines(chosen, suites, progress)
+    }
+
+    /// Returns the filesystems that compete if no contenders are named, and if they can run.
+    pub fn usual_filesystems<'c>(&self, catalog: &'c Catalog) -> Vec<&'c Filesystem> {
+        let competes = |filesystem: &&Filesystem| match &self.study {
+            Some(study) => study.contenders.contains(&filesystem.name),
+            None => filesystem.runs_by_default(self.backend),
+        };
+        catalog.filesystems().filter(competes).collect()
     }
 
     /// Returns the name of the campaign.

@@ -107,7 +107,7 @@ fn guest_only_option(args: &RunArgs, settings: &Settings) -> Option<String> {
         ("--cache-size", args.execution.cache_size.is_some()),
         ("--mirror", build.mirror.is_some()),
         ("--with", !build.with.is_empty()),
-        ("--debian-kernel", build.debian_kernel.is_some()),
+        ("--guest-kernel", !build.guest_kernel.is_empty()),
         ("--kernel", build.kernel.is_some()),
         ("--rootfs", build.rootfs.is_some()),
     ];

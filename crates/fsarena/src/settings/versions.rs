@@ -105,7 +105,7 @@ fn with_contender(run: &RunArgs, contender: &str) -> RunArgs {
 
 fn require_none_of_its_own(build: &BuildOptions) -> Result<(), UsageError> {
     let own = [
-        ("--debian-kernel", build.debian_kernel.is_some()),
+        ("--guest-kernel", !build.guest_kernel.is_empty()),
         ("--kernel", build.kernel.is_some()),
         ("--rootfs", build.rootfs.is_some()),
     ];
@@ -133,7 +133,7 @@ fn in_guest(word: &str, run: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
         if build.mirror.is_none() {
             guest::require_debian_kernel(what, stop)?;
         }
-        build.debian_kernel = Some(what.to_owned());
+        build.guest_kernel = vec![what.to_owned()];
     } else {
         return Err(UsageError(format!(
             "--over {what}: give a release of Debian's kernel, such as 6.12, or a directory with a kernel or programs"

@@ -5,7 +5,7 @@ mod kernel_choice;
 mod selftest;
 mod shell;
 
-pub use kernel_choice::choose_kernel;
+pub use kernel_choice::{KernelShare, choose_kernel, divide};
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -19,7 +19,8 @@ use anyhow::Context;
 use backend::{BlobStore, CellCache, DirectoryStore};
 use config::Catalog;
 use guest::{Guest, GuestError, Recipe, UserKernel};
-use model::{Bytes, Campaign, Filesystem, ProgramRequirements, SizeProfile, Suite};
+use model::wire::machine::FailureKind;
+use model::{Bytes, Campaign, Filesystem, LinuxVersion, ProgramRequirements, SizeProfile, Suite};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use storage::{GuestContents, HostInfo, MissingRequirement};
@@ -79,6 +80,9 @@ pub fn obtain_again(
 ) -> anyhow::Result<Guest> {
     let made = campaign.guest.as_ref().map(|parts| parts.guest_name.as_str());
     let fits = |guest: &Guest| Some(guest.name()) == made;
+    if let Some(guest) = find_of_same_kernel(catalog, options, campaign, &fits, stop, say)? {
+        return Ok(guest);
+    }
     let mut options = options.clone();
     let filesystems = campaign.contenders.iter().map(|contender| &contender.filesystem);
     choose_kernel(&mut options, filesystems, catalog.kernels(), storage::debian_release())?;
@@ -90,6 +94,30 @@ pub fn obtain_again(
         }
     }
     choose(catalog, &sets[0], &fits, BuildPolicy::AsNeeded, stop, say)
+}
+
+/// Finds the guest of a campaign whose user named its kernel, and need not name it again.
+fn find_of_same_kernel(
+    catalog: &Catalog,
+    options: &BuildOptions,
+    campaign: &Campaign,
+    fits: &dyn Fn(&Guest) -> bool,
+    stop: &Arc<AtomicBool>,
+    say: &mut dyn FnMut(&str),
+) -> anyhow::Result<Option<Guest>> {
+    let release = campaign.guest.as_ref().map(|parts| parts.kernel.parse::<LinuxVersion>());
+    let is_named = !options.guest_kernel.is_empty() || options.kernel.is_some();
+    let (Some(Ok(version)), false) = (release, is_named) else { return Ok(None) };
+    let of_kernel = BuildOptions { guest_kernel: vec![version.to_string()], ..options.clone() };
+    for options in made_with(catalog, &of_kernel, campaign) {
+        match choose(catalog, &options, fits, BuildPolicy::Never, stop, say) {
+            Ok(guest) => return Ok(Some(guest)),
+            Err(error) if backend::kind(&error) == FailureKind::Interrupted => return Err(error),
+            // No such guest is built, or apt no longer has its kernel.
+            Err(_) => (),
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the possible build options of a campaign's guest: always with the programs that run as
@@ -165,8 +193,7 @@ fn choose(
     }
     if making == BuildPolicy::Never {
         let with = options.with.iter();
-        let kernel =
-            options.debian_kernel.iter().map(|kernel| format!(" --debian-kernel {kernel}"));
+        let kernel = options.guest_kernel.iter().map(|kernel| format!(" --guest-kernel {kernel}"));
         let with: String = kernel.chain(with.map(|name| format!(" --with {name}"))).collect();
         return Err(EnvironmentError(format!(
             "no such guest is made yet, and a dry run makes none: `fsarena guest build{with}` does"
@@ -305,8 +332,9 @@ fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Reci
         let recipe = Recipe::for_filesystems(catalog.filesystems(), with);
         layers.fold(recipe, |recipe, layer| recipe.with_layer(&layer.requires))
     };
+    let kernel = options.single_kernel()?;
     let recipe = |with: &Vec<String>| Recipe {
-        kernel: options.debian_kernel.clone(),
+        kernel: kernel.cloned(),
         mirror: options.mirror.clone(),
         ..with
             .iter()
@@ -346,25 +374,34 @@ fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>
     options.with.iter().map(name).collect()
 }
 
-/// Builds the guest or finds an existing one, and reports its contents.
+/// Builds a guest with each kernel, or finds existing ones, and reports their contents.
 fn build(options: &BuildOptions, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
-    let guest = obtain_with_progress(&catalog, options, &[], globals)?;
+    let mut guests = options.of_each_kernel();
+    guests.try_for_each(|options| build_one(&catalog, &options, globals))?;
+    Ok(ExitReason::Success.into())
+}
+
+fn build_one(
+    catalog: &Catalog,
+    options: &BuildOptions,
+    globals: &GlobalArgs,
+) -> anyhow::Result<()> {
+    let guest = obtain_with_progress(catalog, options, &[], globals)?;
     let all: Vec<&Filesystem> = catalog.filesystems().collect();
     let lacking = |f: &&Filesystem| guest.missing_for(f).map(|why| [f.name.clone(), line(&why)]);
     let left_out: Vec<[String; 2]> = all.iter().filter_map(lacking).collect();
     let drives = |f: &&&Filesystem| guest.missing_for(f).is_none();
     let names: Vec<&str> = all.iter().filter(drives).map(|f| f.name.as_str()).collect();
     if globals.json {
-        print_json(&json!({
+        return Ok(print_json(&json!({
             "directory": guest.directory(),
             "name": guest.name(),
             "kernel": guest.release(),
             "filesystems": names,
             "no-disk-driver": guest.lacks_disk_driver(),
             "left-out": left_out.iter().map(|[name, why]| json!({ "name": name, "why": why })).collect::<Vec<_>>(),
-        }))?;
-        return Ok(ExitReason::Success.into());
+        }))?);
     }
     let no_driver = guest.lacks_disk_driver().map(|why| {
         let why = format!(
@@ -383,8 +420,7 @@ fn build(options: &BuildOptions, globals: &GlobalArgs) -> anyhow::Result<ExitCod
         true => String::new(),
         false => format!("\n{}", table(["left out", "why"], &left_out)),
     };
-    print(&(wrap_with_margin("", &head) + &no_driver.unwrap_or_default() + &left_out))?;
-    Ok(ExitReason::Success.into())
+    Ok(print(&(wrap_with_margin("", &head) + &no_driver.unwrap_or_default() + &left_out))?)
 }
 
 /// Opens the cache of cell results in virtual time. Returns `None` if the user disabled it. Also
