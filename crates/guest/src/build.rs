@@ -18,6 +18,7 @@ pub(crate) mod program_tree;
 pub(crate) mod rebuild;
 pub(crate) mod recipe;
 pub(crate) mod source;
+pub(crate) mod toolchain;
 pub(crate) mod user_kernel;
 
 use std::fs::{self, File};
@@ -36,6 +37,7 @@ use crate::build::packages::single_file;
 use crate::build::program_tree::ProgramTree;
 use crate::build::rebuild::Rebuild;
 use crate::build::recipe::DkmsPackage;
+use crate::build::toolchain::Toolchain;
 
 use crate::files::{create, create_directory, write};
 use crate::process_runner::spawn_scoped;
@@ -52,6 +54,9 @@ pub const MODULES: &str = "modules";
 pub const PROGRAMS: &str = "tools";
 /// Directory of downloaded packages, used during a build and kept for the next one.
 pub const PACKAGES: &str = "packages";
+/// Directory of the unpacked compiler of a newer release, and of its packages.
+const TOOLCHAIN: &str = "toolchain";
+const TOOLCHAIN_PACKAGES: &str = "toolchain-packages";
 /// List of all inputs of the guest, one per line.
 const RECIPE: &str = "recipe";
 
@@ -176,8 +181,10 @@ impl<'a> Build<'a> {
     /// them again.
     fn bring(&self, kept: &Path, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
         create_directory(&self.brought)?;
-        let PackageSelection { apt, packages, .. } = self.order;
-        let (whole, damaged) = packages::complete_packages(packages, kept);
+        let PackageSelection { apt, packages, newer, .. } = self.order;
+        let of_kernel = newer.iter().flat_map(|newer| &newer.kernel);
+        let all: Vec<Package> = packages.iter().chain(of_kernel).cloned().collect();
+        let (whole, damaged) = packages::complete_packages(&all, kept);
         for file in damaged {
             say(&format!("{} is damaged: bringing it again", file.display()));
         }
@@ -185,7 +192,15 @@ impl<'a> Build<'a> {
             // Packages that cannot be linked are downloaded.
             let _ = fs::hard_link(kept.join(file), self.brought.join(file));
         }
-        apt.download(packages, &self.brought, say)
+        apt.download(packages, &self.brought, say)?;
+        let Some(newer) = newer else { return Ok(()) };
+        newer.apt.download(&newer.kernel, &self.brought, say)?;
+        if self.builds_modules() {
+            let into = self.place(TOOLCHAIN_PACKAGES);
+            create_directory(&into)?;
+            newer.apt.download(&newer.toolchain, &into, say)?;
+        }
+        Ok(())
     }
 
     /// Unpacks all packages, except for sources of modules that the cache contains. The kernel source
@@ -206,6 +221,7 @@ impl<'a> Build<'a> {
             if !rebuilds.is_empty() || !add_ons.is_empty() || is_missing(&self.inputs_of_driver()) {
                 self.unpack_to(&order.headers, "headers", &NOT_TO_BUILD_WITH)?;
             }
+            self.unpack_toolchain()?;
             let reads_data = self.recipe.files.iter().any(|file| file.starts_with(SHARED_DATA));
             let data = if reads_data { &MANUALS[..] } else { &[SHARED_DATA] };
             let left_out = [&NOT_TO_RUN, data].concat();
@@ -235,6 +251,20 @@ impl<'a> Build<'a> {
         link_to_usr(&into)
     }
 
+    /// Unpacks the compiler of a newer release, if modules are built with it.
+    fn unpack_toolchain(&self) -> Result<(), GuestError> {
+        let Some(newer) = self.order.newer.as_ref().filter(|_| self.builds_modules()) else {
+            return Ok(());
+        };
+        let (from, into) = (self.place(TOOLCHAIN_PACKAGES), self.place(TOOLCHAIN));
+        create_directory(&into)?;
+        for Package { file, .. } in &newer.toolchain {
+            let left_out = [&NOT_TO_RUN[..], &[SHARED_DATA]].concat();
+            packages::unpack(&from.join(file), &into, &left_out, self.workshop.programs())?;
+        }
+        link_to_usr(&into)
+    }
+
     fn unpack_source(&self, rebuilds: &[&Rebuild]) -> Result<(), GuestError> {
         let Some(name) = self.order.source.as_ref().filter(|_| !rebuilds.is_empty()) else {
             return Ok(());
@@ -247,6 +277,20 @@ impl<'a> Build<'a> {
     /// Returns the file of a package.
     fn package(&self, name: &str) -> Result<PathBuf, GuestError> {
         single_file(&self.brought, &format!("{name}_"))
+    }
+
+    /// Returns the compiler of the release that has the kernel, if it is newer than this machine's.
+    fn toolchain(&self) -> Result<Option<Toolchain>, GuestError> {
+        let newer = self.order.newer.as_ref();
+        newer.map(|_| Toolchain::prepare(&self.place(TOOLCHAIN), &self.place(""))).transpose()
+    }
+
+    /// Returns true if the cache lacks a module that is built.
+    fn builds_modules(&self) -> bool {
+        let is_missing = |inputs: &str| self.built.get(inputs).is_none();
+        let mut rebuilds = self.order.rebuilds.iter();
+        is_missing(&self.inputs_of_driver())
+            || rebuilds.any(|rebuild| is_missing(&self.inputs_of(rebuild)))
     }
 
     fn headers(&self) -> Result<PathBuf, GuestError> {
@@ -290,7 +334,9 @@ impl<'a> Build<'a> {
     ) -> Result<(), GuestError> {
         let files = self.get_or_build(&self.inputs_of_driver(), || {
             say("building the driver of disks in memory");
-            driver::build(&self.headers()?, &self.place("driver"), self.workshop.programs())
+            let toolchain = self.toolchain()?;
+            let (into, programs) = (self.place("driver"), self.workshop.programs());
+            driver::build(&self.headers()?, &into, toolchain.as_ref(), programs)
         })?;
         for (name, file) in driver::DRIVERS.into_iter().zip(&files) {
             modules.replace(name, file);
@@ -309,8 +355,11 @@ impl<'a> Build<'a> {
                     return Ok(Vec::new());
                 }
                 say(&format!("building the module {}", rebuild.module));
+                let (headers, toolchain) = (self.headers()?, self.toolchain()?);
                 let programs = self.workshop.programs();
-                Ok(vec![rebuild::build(rebuild, &self.headers()?, &source, programs)?])
+                let built =
+                    rebuild::build(rebuild, &headers, &source, toolchain.as_ref(), programs)?;
+                Ok(vec![built])
             })?;
             for file in &files {
                 modules.replace(rebuild.module, file);

@@ -28,7 +28,7 @@ pub use build::STRIPE_MODULE;
 pub use build::kernel::payload;
 pub use build::mirrors::validate_mirror;
 pub use build::packages::{is_release, require_debian_kernel};
-pub use build::recipe::{DkmsPackage, Recipe, is_dkms};
+pub use build::recipe::{DkmsPackage, NewerRelease, Recipe, is_dkms};
 pub use build::user_kernel::UserKernel;
 pub use cache::directory as cache_directory;
 pub use error::GuestError;

@@ -133,6 +133,7 @@ fn of_source(
     };
     let apt = mirrors::separate_apt(
         AptListKind::Sources,
+        &[],
         None,
         &kept,
         &hash::apt_state_hash(),

@@ -5,7 +5,7 @@ use model::LinuxVersion;
 use crate::CatalogError;
 use crate::catalog::document::{TomlSource, TomlTable, TomlValue};
 
-const KEYS: [&str; 4] = ["series", "default_of", "releases", "source"];
+const KEYS: [&str; 6] = ["series", "default_of", "releases", "suites", "compiler", "source"];
 /// No release of Debian has a larger number.
 const MAX_DEBIAN: u32 = 99;
 
@@ -18,6 +18,23 @@ pub struct KernelSeries {
     pub default_of: Option<u32>,
     /// The releases of Debian that have it, also in their backports.
     pub releases: Vec<u32>,
+    /// For an older release: the suites of the archive with the kernel and its compiler.
+    pub suites: Vec<String>,
+    /// Package of the compiler that built the kernel.
+    pub compiler: Option<String>,
+}
+
+impl KernelSeries {
+    /// Returns true if guests on a machine with this release of Debian can have the kernel.
+    pub fn is_for(&self, debian: u32) -> bool {
+        self.releases.contains(&debian) || self.is_of_newer_than(debian)
+    }
+
+    /// Returns true if the kernel and its compiler are brought from a newer release.
+    pub fn is_of_newer_than(&self, debian: u32) -> bool {
+        let has = self.compiler.is_some() && !self.releases.contains(&debian);
+        has && self.releases.iter().any(|release| *release > debian)
+    }
 }
 
 /// Reads the file.
@@ -33,7 +50,14 @@ fn series(value: &TomlValue<'_>) -> Result<KernelSeries, CatalogError> {
     table.text("source")?;
     let release = |value: &TomlValue<'_>| value.count(1..=MAX_DEBIAN);
     let releases = table.required("releases")?.list("releases of Debian")?;
+    let suites = table.texts("suites")?;
+    let compiler = table.read("compiler", |v| v.text())?;
+    if suites.is_empty() != compiler.is_none() {
+        return Err(value.error("`suites` and `compiler` belong together: give both".to_owned()));
+    }
     Ok(KernelSeries {
+        suites,
+        compiler,
         version: version(&table.required("series")?)?,
         default_of: table.read("default_of", |v| release(&v))?,
         releases: releases.iter().map(release).collect::<Result<_, _>>()?,
@@ -56,6 +80,14 @@ mod tests {
         let [read] = reading(whole).unwrap().try_into().unwrap();
         assert_eq!((read.version.to_string().as_str(), read.default_of), ("6.12", Some(13)));
         assert_eq!(read.releases, [12, 13]);
+        assert!(read.is_for(12) && !read.is_for(11));
+        let newer = whole.replace("[12, 13]", "[13]");
+        let newer = format!("{newer}suites = [\"trixie\"]\ncompiler = \"gcc-14\"\n");
+        let [read] = reading(&newer).unwrap().try_into().unwrap();
+        assert!(read.is_for(12) && read.is_of_newer_than(12) && !read.is_of_newer_than(13));
+        assert!(!read.is_for(14), "{read:?}");
+        let alone = newer.replace("compiler = \"gcc-14\"\n", "");
+        assert!(reading(&alone).unwrap_err().to_string().contains("belong together"));
         for (wrong, expected) in [
             (whole.replace("source", "sauce"), "did you mean `source`"),
             (whole.replace("6.12", "newest"), "a version of Linux"),

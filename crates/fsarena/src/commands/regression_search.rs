@@ -55,7 +55,8 @@ pub fn run(
     globals: &GlobalArgs,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<ExitCode> {
-    let mut versions = versions::versions(contenders, &args.over, run, stop)?;
+    let catalog = paths::catalog(globals)?;
+    let mut versions = versions::versions(contenders, &args.over, run, catalog.kernels(), stop)?;
     let guard = Guard {
         args,
         contenders,

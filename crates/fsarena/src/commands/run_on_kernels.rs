@@ -7,7 +7,7 @@
 use campaign::run::StopFlag;
 use campaign::store::CampaignId;
 use config::{Catalog, ContenderEntry, Settings};
-use model::{BackendKind, Filesystem, Nanos};
+use model::{BackendKind, Filesystem, LinuxVersion, Nanos};
 
 use crate::args::cli::GlobalArgs;
 use crate::args::execution_args::ExecutionArgs;
@@ -133,11 +133,13 @@ impl SharedSettings<'_> {
 /// Returns the lines after all campaigns: which kernel each had, and why they are not ranked
 /// together.
 pub fn summary(campaigns: &[(String, CampaignId)]) -> String {
+    let mut campaigns = campaigns.to_vec();
+    campaigns.sort_by_key(|(kernel, _)| kernel.parse::<LinuxVersion>().ok());
     let each = campaigns.iter().map(|(kernel, id)| format!("campaign {id} on Linux {kernel}"));
     let each: Vec<String> = each.collect();
-    let compare = match campaigns {
+    let compare = match &campaigns[..] {
         [(_, first), .., (_, last)] => {
-            format!("; {REFERENCE} ran on each: fsarena compare {last} {first}")
+            format!("; {REFERENCE} ran on each: fsarena compare {first} {last}")
         }
         _ => String::new(),
     };
@@ -193,6 +195,14 @@ mod tests {
         assert_eq!(planned("-c xfs -c bcachefs"), [(None, names("xfs bcachefs"), None)]);
         let one = planned("-c xfs --guest-kernel 6.1,6.12");
         assert_eq!(one, [(None, names("xfs"), None)]);
+    }
+
+    #[test]
+    fn the_summary_compares_the_reference_from_the_oldest_to_the_newest_kernel() {
+        let campaigns = [("6.12".to_owned(), CampaignId(1)), ("6.1".to_owned(), CampaignId(2))];
+        let text = summary(&campaigns);
+        assert!(text.contains("campaign 2 on Linux 6.1, campaign 1 on Linux 6.12"), "{text}");
+        assert!(text.ends_with("not ranked across kernels; ext4 ran on each: fsarena compare 2 1"));
     }
 
     #[test]

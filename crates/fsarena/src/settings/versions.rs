@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use config::ContenderEntry;
+use config::{ContenderEntry, KernelSeries};
 use model::{BackendKind, Clock};
 
 use crate::args::guest_args::BuildOptions;
 use crate::args::run_args::RunArgs;
+use crate::commands::guest as guest_command;
 use crate::output::exit::UsageError;
 use crate::settings::validate::reject_duplicates;
 
@@ -35,6 +36,7 @@ pub fn versions(
     contenders: &[String],
     over: &[String],
     run: &RunArgs,
+    kernels: &[KernelSeries],
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Vec<GuardedVersion>> {
     let run = in_virtual_time(run)?;
@@ -49,7 +51,7 @@ pub fn versions(
         (over, [contender]) => {
             require_none_of_its_own(&run.execution.build)?;
             let run = with_contender(&run, contender);
-            let versions = over.iter().map(|word| in_guest(word, &run, stop));
+            let versions = over.iter().map(|word| in_guest(word, &run, kernels, stop));
             versions.collect::<anyhow::Result<_>>()?
         }
         (_, contenders) => {
@@ -118,7 +120,12 @@ fn require_none_of_its_own(build: &BuildOptions) -> Result<(), UsageError> {
 }
 
 /// Parses `6.12`, a directory, or either with a name: `NAME=DIRECTORY`.
-fn in_guest(word: &str, run: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result<GuardedVersion> {
+fn in_guest(
+    word: &str,
+    run: &RunArgs,
+    kernels: &[KernelSeries],
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<GuardedVersion> {
     let (name, what) = match word.split_once('=') {
         Some((name, what)) if !Path::new(word).exists() => (name, what),
         _ => (word, word),
@@ -130,7 +137,9 @@ fn in_guest(word: &str, run: &RunArgs, stop: &Arc<AtomicBool>) -> anyhow::Result
         from_directory(directory, build)?;
     } else if guest::is_release(what) {
         // A mirror given by the user is contacted when the guest is built.
-        if build.mirror.is_none() {
+        let is_newer =
+            guest_command::newer_release(what, kernels, storage::debian_release()).is_some();
+        if build.mirror.is_none() && !is_newer {
             guest::require_debian_kernel(what, stop)?;
         }
         build.guest_kernel = vec![what.to_owned()];

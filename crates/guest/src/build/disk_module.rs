@@ -133,7 +133,7 @@ pub fn obtain(
     BuildDir::open(cache, ROOM, stop, say, |workshop, say| {
         say(&format!("building the driver of disks in memory for Linux {release}"));
         let tree = headers.settled(release, workshop)?;
-        let built = driver::build(&tree, &workshop.place("driver"), workshop.programs())?;
+        let built = driver::build(&tree, &workshop.place("driver"), None, workshop.programs())?;
         ModuleCache::put(&inputs, &built, workshop)?;
         modules.install(workshop)
     })?;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::build::rebuild::make_module;
+use crate::build::toolchain::Toolchain;
 use crate::process_runner::ProcessRunner;
 use crate::{GuestError, files};
 
@@ -29,12 +30,13 @@ pub fn description() -> String {
 pub fn build(
     headers: &Path,
     into: &Path,
+    toolchain: Option<&Toolchain>,
     programs: &ProcessRunner,
 ) -> Result<Vec<PathBuf>, GuestError> {
     files::create_directory(into)?;
     for (name, text) in simdisk::DRIVER_SOURCE {
         files::write(&into.join(name), text.as_bytes())?;
     }
-    make_module(headers, into, &SETTINGS, &[], programs)?;
+    make_module(headers, into, &SETTINGS, &[], toolchain, programs)?;
     Ok(DRIVERS.map(|name| into.join(format!("{name}.ko"))).to_vec())
 }

@@ -22,19 +22,22 @@ pub enum AptListKind {
     Packages,
     /// Lists of installable packages, including backports of newer kernels.
     Backports,
+    /// Lists of the suites of a newer release.
+    Newer,
     /// Lists of source packages.
     Sources,
 }
 
 impl AptListKind {
     /// The lists that guests are built from.
-    pub const OF_GUESTS: [Self; 2] = [Self::Packages, Self::Backports];
+    pub const OF_GUESTS: [Self; 3] = [Self::Packages, Self::Backports, Self::Newer];
 
     /// Returns the directory of the lists, in the build directory and in the cache.
     pub const fn directory(self) -> &'static str {
         match self {
             Self::Packages => "apt",
             Self::Backports => "apt-backports",
+            Self::Newer => "apt-newer",
             Self::Sources => "apt-sources",
         }
     }
@@ -42,7 +45,7 @@ impl AptListKind {
     /// Returns the type of an entry in sources.list(5).
     const fn entry(self) -> &'static str {
         match self {
-            Self::Packages | Self::Backports => "deb",
+            Self::Packages | Self::Backports | Self::Newer => "deb",
             Self::Sources => "deb-src",
         }
     }
@@ -54,10 +57,12 @@ const LISTS_STATE_FILE: &str = "made-for";
 const SOURCES: &str = "sources.list";
 const STATE: &str = "state";
 
-/// Returns an apt with separate lists, kept in a directory. Downloads the lists to the build
+/// Returns an apt with separate lists, kept in a directory. `suites` are those of a newer release,
+/// which replace those of this machine. Downloads the lists to the build
 /// directory if they are damaged, or if the machine's lists (described by `state`) have changed.
 pub fn separate_apt<'a>(
     kind: AptListKind,
+    suites: &[String],
     mirror: Option<&str>,
     kept: &Path,
     state: &str,
@@ -66,7 +71,11 @@ pub fn separate_apt<'a>(
 ) -> Result<Apt<'a>, GuestError> {
     let programs = workshop.programs();
     let keys = Path::new(KEYS).exists().then_some(KEYS);
-    let sources = sources(kind, &Apt::system(programs).releases()?, mirror, keys)?;
+    let releases = Apt::system(programs).releases()?;
+    let sources = match suites {
+        [] => sources(kind, &releases, mirror, keys)?,
+        suites => sources_of_suites(suites, &releases, mirror, keys)?,
+    };
     let made_for = |lists: &Path| -> Result<String, GuestError> {
         let lists = Manifest::of(&lists.join(STATE))?.digest();
         Ok(format!("{state}\n{sources}{lists}\n"))
@@ -103,6 +112,25 @@ fn settings(directory: &Path) -> Vec<String> {
         "Acquire::Languages=none".to_owned(),
         "APT::Sandbox::User=root".to_owned(),
     ]
+}
+
+/// Returns one line of sources.list(5) for each suite.
+fn sources_of_suites(
+    suites: &[String],
+    releases: &BTreeSet<Release>,
+    mirror: Option<&str>,
+    keys: Option<&str>,
+) -> Result<String, GuestError> {
+    mirror.map(validate_mirror).transpose()?;
+    let base = releases.iter().find(|release| !release.name.contains('-'));
+    let Some(uri) = mirror.or(base.map(|base| base.uri.as_str())) else {
+        return Err(GuestError::UnexpectedOutput(
+            "apt knows no mirror of Debian: name one with --mirror".to_owned(),
+        ));
+    };
+    let signed = keys.map_or_else(String::new, |keys| format!("[signed-by={keys}] "));
+    let line = |suite: &String| format!("deb {signed}{uri} {suite} {COMPONENTS}\n");
+    Ok(suites.iter().map(line).collect())
 }
 
 /// Returns one line of sources.list(5) for each release.
@@ -172,6 +200,20 @@ mod tests {
             "deb [signed-by=/k.gpg] http://m/debian/ bookworm main contrib non-free\n\
              deb [signed-by=/k.gpg] http://m/security/ bookworm-security main contrib non-free\n"
         );
+    }
+
+    #[test]
+    fn suites_of_a_newer_release_come_from_the_mirror_of_the_machine() {
+        let suites = ["trixie", "trixie-backports"].map(str::to_owned);
+        let text = sources_of_suites(&suites, &releases(), None, None).unwrap();
+        assert_eq!(
+            text,
+            "deb http://m/debian/ trixie main contrib non-free\n\
+             deb http://m/debian/ trixie-backports main contrib non-free\n"
+        );
+        let named = sources_of_suites(&suites[..1], &releases(), Some("http://o/"), None).unwrap();
+        assert_eq!(named, "deb http://o/ trixie main contrib non-free\n");
+        assert!(sources_of_suites(&suites, &BTreeSet::new(), None, None).is_err());
     }
 
     #[test]

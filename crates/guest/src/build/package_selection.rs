@@ -9,6 +9,7 @@ use crate::build::mirrors::{self, AptListKind};
 use crate::build::packages::{self, Apt, Package};
 use crate::build::rebuild::{self, Rebuild};
 use crate::build::recipe::DkmsPackage;
+use crate::build::toolchain::Toolchain;
 use crate::{GuestError, Recipe};
 
 /// Version of the build process. It changes whenever the same packages result in a different guest.
@@ -41,10 +42,22 @@ pub struct PackageSelection<'a> {
     pub programs: Vec<String>,
     /// Drivers distributed as source, each with the packages of its programs.
     pub add_ons: Vec<(DkmsPackage, Vec<String>)>,
-    /// All packages, with the versions that apt would download.
+    /// All packages of this machine's release, with the versions that apt would download.
     pub packages: Vec<Package>,
+    /// The packages of a newer release, if the kernel is from one.
+    pub newer: Option<NewerPackages<'a>>,
     /// The compiler.
     compiler: String,
+}
+
+/// Packages of a newer release of Debian.
+pub struct NewerPackages<'a> {
+    /// The apt that downloads them.
+    pub apt: Apt<'a>,
+    /// The kernel with its headers and its source.
+    pub kernel: Vec<Package>,
+    /// The compiler of the kernel's modules, and what it needs.
+    pub toolchain: Vec<Package>,
 }
 
 impl<'a> PackageSelection<'a> {
@@ -58,28 +71,30 @@ impl<'a> PackageSelection<'a> {
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, GuestError> {
         let apt = choose(recipe, cache, state, workshop, say)?;
+        let newer = newer_apt(recipe, cache, state, workshop, say)?;
+        let of_kernel = newer.as_ref().unwrap_or(&apt);
         let kernel = match &recipe.kernel {
-            Some(release) => apt.kernel(release)?,
-            None => apt.newest_kernel()?,
+            Some(release) => of_kernel.kernel(release)?,
+            None => of_kernel.newest_kernel()?,
         };
         let source = source_of(&kernel);
-        let known = apt.filter_known(&named(recipe).chain([source.as_str()]).collect())?;
+        let known = apt.filter_known(&named(recipe).collect())?;
+        let knows_source = !of_kernel.filter_known(&BTreeSet::from([&*source]))?.is_empty();
         // The source package contains only the source of the newest kernel of its series. A full
         // release is used unchanged, to be compared with others.
         let has_source = match &recipe.kernel {
-            _ if !known.contains(source.as_str()) => false,
+            _ if !knows_source => false,
             None => true,
             Some(release) => {
-                packages::is_series(release) && apt.have_one_version(&kernel, &source)?
+                packages::is_series(release) && of_kernel.have_one_version(&kernel, &source)?
             }
         };
         let rebuilds = match has_source {
             true => rebuild::required_by(&recipe.modules),
             false => Vec::new(),
         };
-        let kernel_parts = apt.kernel_parts(&kernel)?;
-        let compiler = rebuild::compiler(workshop.programs(), !recipe.add_ons.is_empty())?;
-        let headers = headers_of(&apt, &kernel)?;
+        let kernel_parts = of_kernel.kernel_parts(&kernel)?;
+        let headers = headers_of(of_kernel, &kernel)?;
         let mut add_ons = Vec::new();
         for add_on in &recipe.add_ons {
             add_ons.push((add_on.clone(), programs_of(&apt, add_on)?));
@@ -90,24 +105,50 @@ impl<'a> PackageSelection<'a> {
             add_ons,
             source: (!rebuilds.is_empty()).then_some(source),
             packages: Vec::new(),
+            newer: None,
             apt,
             kernel,
             kernel_parts,
             headers,
             rebuilds,
-            compiler,
+            compiler: String::new(),
         };
-        order.packages = order.apt.resolve(&order.names())?;
+        match newer.zip(recipe.newer.as_ref()) {
+            Some((apt, release)) => {
+                let kernel = apt.resolve(&order.kernel_names())?;
+                let toolchain = apt.with_dependencies(&Toolchain::packages(release))?;
+                let toolchain = apt.resolve(&toolchain.iter().map(String::as_str).collect())?;
+                let compiler = toolchain.iter().find(|one| one.name() == release.compiler);
+                order.compiler = compiler.map_or_else(String::new, |one| one.file.clone());
+                order.packages = order.apt.resolve(&order.program_names())?;
+                order.newer = Some(NewerPackages { apt, kernel, toolchain });
+            }
+            None => {
+                order.compiler =
+                    rebuild::compiler(workshop.programs(), !recipe.add_ons.is_empty())?;
+                let all = order.program_names().into_iter().chain(order.kernel_names());
+                order.packages = order.apt.resolve(&all.collect())?;
+            }
+        }
         Ok(order)
     }
 
-    fn names(&self) -> BTreeSet<&str> {
+    fn kernel_names(&self) -> BTreeSet<&str> {
+        let names = self.headers.iter().chain(&self.source).chain(&self.kernel_parts);
+        names.map(String::as_str).collect()
+    }
+
+    fn program_names(&self) -> BTreeSet<&str> {
         let add_ons = self.add_ons.iter();
         let add_ons =
             add_ons.flat_map(|(add_on, programs)| programs.iter().chain([&add_on.source]));
-        let names = self.headers.iter().chain(&self.source);
-        let names = names.chain(&self.programs).chain(add_ons).chain(&self.kernel_parts);
+        let names = self.programs.iter().chain(add_ons);
         names.map(String::as_str).chain([TOOLS]).collect()
+    }
+
+    /// Returns the packages of the guest: of this machine's release, and the kernel of a newer one.
+    fn all_packages(&self) -> impl Iterator<Item = &Package> {
+        self.packages.iter().chain(self.newer.iter().flat_map(|newer| &newer.kernel))
     }
 
     /// Returns all inputs of the guest, one per line.
@@ -121,7 +162,7 @@ impl<'a> PackageSelection<'a> {
         for (add_on, _) in &self.add_ons {
             text += &format!("{}\n", add_on.name);
         }
-        for package in &self.packages {
+        for package in self.all_packages() {
             text += &format!("{} {}\n", package.file, package.digest);
         }
         text
@@ -133,7 +174,7 @@ impl<'a> PackageSelection<'a> {
         let names = self.kernel_parts.iter().chain(&self.headers).chain(source);
         let prefixes: Vec<String> = names.map(|name| format!("{name}_")).collect();
         let mut text = format!("{VERSION}\n{}\n{description}", self.compiler);
-        for Package { file, digest, .. } in &self.packages {
+        for Package { file, digest, .. } in self.all_packages() {
             if prefixes.iter().any(|prefix| file.starts_with(prefix)) {
                 text += &format!("{file} {digest}\n");
             }
@@ -160,14 +201,15 @@ fn choose<'a>(
     let own = Apt::system(workshop.programs());
     let mirror = recipe.mirror.as_deref();
     let is_known = |release: &String| own.kernel(release).is_ok();
-    let is_newer = mirror.is_none() && !recipe.kernel.as_ref().is_none_or(is_known);
+    let is_newer =
+        mirror.is_none() && recipe.newer.is_none() && !recipe.kernel.as_ref().is_none_or(is_known);
     let names: BTreeSet<&str> = named(recipe).collect();
     if mirror.is_none() && !is_newer && own.filter_known(&names)? == names {
         return Ok(own);
     }
     let kind = if is_newer { AptListKind::Backports } else { AptListKind::Packages };
     let kept = cache.join(kind.directory());
-    match mirrors::separate_apt(kind, mirror, &kept, state, workshop, say) {
+    match mirrors::separate_apt(kind, &[], mirror, &kept, state, workshop, say) {
         // Continue with the packages that this machine's apt knows.
         Err(error) if mirror.is_none() && !matches!(error, GuestError::Interrupted { .. }) => {
             say(&format!("some packages are omitted: {error}"));
@@ -175,6 +217,27 @@ fn choose<'a>(
         }
         other => other,
     }
+}
+
+/// Returns the apt of the newer release that has the kernel, if this machine's release has no such
+/// kernel.
+fn newer_apt<'a>(
+    recipe: &Recipe,
+    cache: &Path,
+    state: &str,
+    workshop: &'a BuildDir<'_>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Option<Apt<'a>>, GuestError> {
+    let Some(newer) = &recipe.newer else { return Ok(None) };
+    if let Some(add_on) = recipe.add_ons.first() {
+        return Err(GuestError::UnexpectedOutput(format!(
+            "cannot build the driver of {} for a kernel of a newer release of Debian: use another kernel",
+            add_on.name
+        )));
+    }
+    let kind = AptListKind::Newer;
+    let (kept, mirror) = (cache.join(kind.directory()), recipe.mirror.as_deref());
+    mirrors::separate_apt(kind, &newer.suites, mirror, &kept, state, workshop, say).map(Some)
 }
 
 /// Returns the names of all packages in a recipe.
@@ -266,6 +329,7 @@ mod tests {
                 digest: digest.into(),
                 size: model::Bytes(1),
             }],
+            newer: None,
             compiler: String::new(),
         }
     }
@@ -307,9 +371,11 @@ mod tests {
     }
 
     #[test]
-    fn all_packages_are_requested_together() {
+    fn packages_of_programs_and_of_the_kernel_are_requested() {
         let order = order("1");
-        let names: Vec<&str> = order.names().into_iter().collect();
-        assert_eq!(names, [TOOLS, "jfsutils", "linux-image-6.1.0-1-amd64"]);
+        let names: Vec<&str> = order.program_names().into_iter().collect();
+        assert_eq!(names, [TOOLS, "jfsutils"]);
+        let names: Vec<&str> = order.kernel_names().into_iter().collect();
+        assert_eq!(names, ["linux-image-6.1.0-1-amd64"]);
     }
 }

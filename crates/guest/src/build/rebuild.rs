@@ -11,6 +11,7 @@ use std::process::Command;
 use std::thread;
 
 use crate::GuestError;
+use crate::build::toolchain::Toolchain;
 use crate::process_runner::ProcessRunner;
 
 /// A module to rebuild: the location of its source and the differences from the distribution's
@@ -196,21 +197,24 @@ pub fn build(
     rebuild: &Rebuild,
     headers: &Path,
     source: &Path,
+    toolchain: Option<&Toolchain>,
     programs: &ProcessRunner,
 ) -> Result<PathBuf, GuestError> {
     for edit in rebuild.edits {
         apply(edit, source)?;
     }
-    make_module(headers, source, rebuild.settings, rebuild.definitions, programs)?;
+    make_module(headers, source, rebuild.settings, rebuild.definitions, toolchain, programs)?;
     Ok(source.join(format!("{}.ko", rebuild.module)))
 }
 
-/// Builds the modules in a directory against a kernel's headers.
+/// Builds the modules in a directory against a kernel's headers, with the compiler of a newer release
+/// of Debian, if given.
 pub fn make_module(
     headers: &Path,
     source: &Path,
     settings: &[&str],
     definitions: &[&str],
+    toolchain: Option<&Toolchain>,
     programs: &ProcessRunner,
 ) -> Result<(), GuestError> {
     let mut flags = vec![
@@ -219,7 +223,8 @@ pub fn make_module(
         format!("-ffile-prefix-map={}=.", source.display()),
     ];
     flags.extend(definitions.iter().map(|name| format!("-D{name}=1")));
-    let mut command = clean_command("make");
+    let mut command =
+        toolchain.map_or_else(|| clean_command("make"), |toolchain| toolchain.command("make"));
     command
         .arg("-C")
         .arg(headers)
@@ -228,7 +233,8 @@ pub fn make_module(
         .args(settings)
         .arg(format!("KCFLAGS={}", flags.join(" ")))
         .arg("modules");
-    programs.run(&mut command, "make").map(drop)
+    let package = if toolchain.is_some() { "util-linux" } else { "make" };
+    programs.run(&mut command, package).map(drop)
 }
 
 /// Returns the number of processors of this machine.

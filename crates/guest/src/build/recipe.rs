@@ -19,8 +19,19 @@ pub struct Recipe {
     /// Series (`6.12`) or release (`6.1.0-50`) of Debian's kernel; the drivers of a release are used
     /// unchanged. If `None`, the newest kernel of the distribution is used.
     pub kernel: Option<String>,
+    /// The newer release of Debian that has the kernel, if this machine's has no such kernel.
+    pub newer: Option<NewerRelease>,
     /// A Debian mirror to use instead of those configured for this machine's apt.
     pub mirror: Option<String>,
+}
+
+/// A release of Debian that is newer than this machine's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewerRelease {
+    /// Names of the release and of its backports on a mirror.
+    pub suites: Vec<String>,
+    /// Package of the compiler that built the kernel.
+    pub compiler: String,
 }
 
 /// A filesystem whose driver is distributed as source, in a package whose name ends with `-dkms`.

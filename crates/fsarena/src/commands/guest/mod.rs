@@ -5,7 +5,7 @@ mod kernel_choice;
 mod selftest;
 mod shell;
 
-pub use kernel_choice::{KernelShare, choose_kernel, divide};
+pub use kernel_choice::{KernelShare, choose_kernel, divide, newer_release};
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -335,6 +335,8 @@ fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Reci
     let kernel = options.single_kernel()?;
     let recipe = |with: &Vec<String>| Recipe {
         kernel: kernel.cloned(),
+        newer: kernel
+            .and_then(|kernel| newer_release(kernel, catalog.kernels(), storage::debian_release())),
         mirror: options.mirror.clone(),
         ..with
             .iter()
