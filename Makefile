@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test dist check-dist check-reproducible container s3-test fuzz traces bench bench-report bench-hosts error-rates error-rates-real agreement virtual-time power-cuts gallery docs check-affs build check style format clippy links clean
+.PHONY: shootout test dist check-dist check-reproducible container s3-test fuzz traces bench bench-report bench-hosts error-rates error-rates-real agreement virtual-time kernel-changes power-cuts gallery docs check-affs build check style format clippy links clean
 
 # Compares every filesystem that this machine supports: one round of all tests, then further rounds where an answer is
 # still open, until BUDGET is spent. Ends with one screen of answers and writes an HTML page; `fsarena report` has all tables.
@@ -71,6 +71,11 @@ virtual-time: build
 	@scripts/install-packages.sh qemu-system-x86 e2fsprogs xfsprogs btrfs-progs ntfs-3g exfat-fuse exfatprogs fuse2fs
 	$(FSARENA) guest build
 	$(SUDO) scripts/virtual-time.sh docs/virtual-time.md
+
+# Compares filesystems on several kernels of Debian in guests, and writes docs/kernel-changes.md. Takes twenty minutes.
+kernel-changes: build
+	@scripts/install-packages.sh qemu-system-x86 gcc libc6-dev make xz-utils libelf1
+	scripts/kernel-changes.py $(FSARENA) target/kernel-changes.db docs/kernel-changes.md
 
 # Cuts the power of every filesystem that guests support and writes the losses into catalog/filesystems: docs/survival.md.
 # Takes half an hour on two processors.

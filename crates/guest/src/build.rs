@@ -251,7 +251,7 @@ impl<'a> Build<'a> {
         link_to_usr(&into)
     }
 
-    /// Unpacks the compiler of a newer release, if modules are built with it.
+    /// Unpacks the compiler of the modules, unless it is that of this machine.
     fn unpack_toolchain(&self) -> Result<(), GuestError> {
         let Some(newer) = self.order.newer.as_ref().filter(|_| self.builds_modules()) else {
             return Ok(());

@@ -188,7 +188,7 @@ impl BlobStore for DirectoryStore {
                 Err(error) => return Err(io::Error::other(error)),
             },
         };
-        // Whoever wrote another text gets an entry without content, which no code fits.
+        // Bytes that are not text count as an entry without content, which no code fits.
         Ok(Some(String::from_utf8(bytes).unwrap_or_default()))
     }
 

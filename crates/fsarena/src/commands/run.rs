@@ -21,7 +21,7 @@ use crate::commands::cluster::plan as plan_command;
 use crate::commands::guest as guest_command;
 use crate::commands::report as report_command;
 use crate::commands::run_on_hosts;
-use crate::commands::run_on_kernels::{self, KernelCampaign};
+use crate::commands::run_on_kernels;
 use crate::early_checks::EarlyChecks;
 use crate::output::cost_page;
 use crate::output::erase_question::EraseConfirmation;
@@ -64,25 +64,34 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
         );
     }
     let campaigns = run_on_kernels::campaigns(args, globals, &stop)?;
+    let progress = ProgressDisplay::choose(globals.json, globals.quiet);
+    if let Some(note) = run_on_kernels::announcement(args, &campaigns) {
+        progress.note(&note);
+    }
     let mut worst = ExitReason::Success.into();
     let mut on_kernels = Vec::new();
-    for KernelCampaign { run, kernel } in campaigns {
-        if let Some(kernel) = &kernel
-            && !globals.quiet
-        {
-            output::print_note(&format!("on Linux {kernel}:"));
+    for one in campaigns {
+        if stop.load(Ordering::SeqCst) {
+            progress.note(&one.not_started());
+            continue;
         }
-        let (code, id) = sessions(&run, globals, &stop)?;
-        on_kernels.extend(kernel.zip(id));
+        if let Some(kernel) = &one.kernel {
+            progress.note(&format!("\nLinux {kernel}"));
+        }
+        let (code, id) = match sessions(&one.run, globals, &stop) {
+            Err(error) if one.kernel.is_some() && stop.load(Ordering::SeqCst) => {
+                progress.note(&one.not_started());
+                return Err(error);
+            }
+            ran => ran?,
+        };
         if code != ExitReason::Success.into() {
             worst = code;
         }
-        if stop.load(Ordering::SeqCst) {
-            return Ok(worst);
-        }
+        on_kernels.extend(id.map(|id| (one, id)));
     }
-    if !on_kernels.is_empty() && !globals.quiet {
-        output::print_note(&run_on_kernels::summary(&on_kernels));
+    if on_kernels.len() > 1 && !stop.load(Ordering::SeqCst) {
+        progress.note(&format!("\n{}", run_on_kernels::summary(&on_kernels)));
     }
     Ok(worst)
 }

@@ -40,12 +40,14 @@ pub fn campaigns(
     stop: &StopFlag,
 ) -> anyhow::Result<Vec<KernelCampaign>> {
     let names_several = args.execution.build.guest_kernel.len() > 1;
-    // A campaign file may be a pipe, which is read once.
-    if args.file.is_some() && names_several {
-        let why = "cannot use several kernels with a campaign file, which describes one campaign: name one --guest-kernel";
+    // The campaign file is read for each campaign, and a pipe can be read only once.
+    let is_pipe = args.file.as_ref().is_some_and(|file| !file.is_file());
+    if is_pipe && names_several {
+        let why = "cannot read the campaign file from a pipe for several kernels: give a file, or one --guest-kernel";
         return Err(UsageError(why.to_owned()).into());
     }
-    if args.file.is_some() || !names_several && args.settings.contenders.is_empty() {
+    let names_contenders = args.file.is_some() || !args.settings.contenders.is_empty();
+    if is_pipe || !names_several && !names_contenders {
         return Ok(vec![KernelCampaign { run: args.clone(), kernel: None }]);
     }
     divided(args, &paths::catalog(globals)?, storage::debian_release(), stop)
@@ -74,15 +76,17 @@ fn divided(
     let Some(shares) = shares else {
         return Ok(vec![KernelCampaign { run: args.clone(), kernel: None }]);
     };
-    let shared = SharedSettings { args, catalog, named, filesystems: &filesystems };
+    let budget = asked.settings.budget;
+    let shared = SharedSettings { args, catalog, named, budget, filesystems: &filesystems };
     shares.iter().map(|share| shared.campaign(share, shares.len())).collect()
 }
 
-/// What the campaigns on several kernels have in common.
+/// Settings that the campaigns on several kernels share.
 struct SharedSettings<'a> {
     args: &'a RunArgs,
     catalog: &'a Catalog,
     named: &'a [ContenderEntry],
+    budget: Option<Nanos>,
     filesystems: &'a [&'a Filesystem],
 }
 
@@ -104,7 +108,7 @@ impl SharedSettings<'_> {
             }
         }
         let parts = u64::try_from(kernels).unwrap_or(u64::MAX);
-        let budget = settings.budget.map(|budget| Nanos(budget.0 / parts));
+        let budget = self.budget.map(|budget| Nanos(budget.0 / parts));
         let build = BuildOptions {
             guest_kernel: vec![share.kernel.clone()],
             ..args.execution.build.clone()
@@ -130,24 +134,71 @@ impl SharedSettings<'_> {
     }
 }
 
-/// Returns the lines after all campaigns: which kernel each had, and why they are not ranked
+/// Returns a note before the campaigns: why there are several, or which named kernels are not used.
+pub fn announcement(args: &RunArgs, campaigns: &[KernelCampaign]) -> Option<String> {
+    let named = &args.execution.build.guest_kernel;
+    match campaigns {
+        [one] => {
+            let used = &one.run.execution.build.guest_kernel;
+            let unused: Vec<&str> =
+                named.iter().filter(|kernel| !used.contains(kernel)).map(String::as_str).collect();
+            (!unused.is_empty()).then(|| {
+                format!(
+                    "Linux {} has all contenders, so {} is not used; to compare kernels, run a campaign with each \
+                     --guest-kernel, then `fsarena compare`",
+                    used.join(", "),
+                    unused.join(", ")
+                )
+            })
+        }
+        several => {
+            let each = several.iter().map(|one| one.kernel.as_deref().unwrap_or_default());
+            let each: Vec<&str> = each.collect();
+            Some(format!(
+                "no kernel has all contenders: {} follow, on Linux {}, with {REFERENCE} in each",
+                counted(several.len() as u64, "campaign"),
+                each.join(" and ")
+            ))
+        }
+    }
+}
+
+impl KernelCampaign {
+    /// Returns a note about a campaign that did not start, because the user interrupted an earlier one.
+    pub fn not_started(&self) -> String {
+        let contenders = &self.run.settings.contenders;
+        let named: Vec<String> = contenders
+            .iter()
+            .map(|entry| format!(" -c {}", model::shell_quote(entry.name())))
+            .collect();
+        let kernel = self.kernel.as_deref().unwrap_or_default();
+        format!(
+            "the campaign on Linux {kernel} was not started: the same command with only{} and --guest-kernel {kernel} runs it",
+            named.concat()
+        )
+    }
+}
+
+/// Returns the text after all campaigns: which kernel each had, and why they are not ranked
 /// together.
-pub fn summary(campaigns: &[(String, CampaignId)]) -> String {
-    let mut campaigns = campaigns.to_vec();
-    campaigns.sort_by_key(|(kernel, _)| kernel.parse::<LinuxVersion>().ok());
-    let each = campaigns.iter().map(|(kernel, id)| format!("campaign {id} on Linux {kernel}"));
+pub fn summary(campaigns: &[(KernelCampaign, CampaignId)]) -> String {
+    let kernel = |one: &KernelCampaign| one.kernel.as_ref()?.parse::<LinuxVersion>().ok();
+    let mut campaigns: Vec<&(KernelCampaign, CampaignId)> = campaigns.iter().collect();
+    campaigns.sort_by_key(|(one, _)| kernel(one));
+    let each = campaigns.iter().map(|(one, id)| {
+        let kernel = one.kernel.as_deref().unwrap_or_default();
+        format!("campaign {id} ran on Linux {kernel}")
+    });
     let each: Vec<String> = each.collect();
     let compare = match &campaigns[..] {
         [(_, first), .., (_, last)] => {
-            format!("; {REFERENCE} ran on each: fsarena compare {first} {last}")
+            format!(
+                " {REFERENCE} ran on each: `fsarena compare {first} {last}` shows what the kernel changes."
+            )
         }
         _ => String::new(),
     };
-    format!(
-        "{} of guests: {}. Filesystems are not ranked across kernels{compare}",
-        counted(campaigns.len() as u64, "kernel"),
-        each.join(", ")
-    )
+    format!("Kernels: {}. Filesystems are not ranked across kernels.{compare}", each.join(", "))
 }
 
 #[cfg(test)]
@@ -199,10 +250,27 @@ mod tests {
 
     #[test]
     fn the_summary_compares_the_reference_from_the_oldest_to_the_newest_kernel() {
-        let campaigns = [("6.12".to_owned(), CampaignId(1)), ("6.1".to_owned(), CampaignId(2))];
+        let on = |kernel: &str| KernelCampaign {
+            run: RunArgs::default(),
+            kernel: Some(kernel.to_owned()),
+        };
+        let campaigns = [(on("6.12"), CampaignId(1)), (on("6.1"), CampaignId(2))];
         let text = summary(&campaigns);
-        assert!(text.contains("campaign 2 on Linux 6.1, campaign 1 on Linux 6.12"), "{text}");
-        assert!(text.ends_with("not ranked across kernels; ext4 ran on each: fsarena compare 2 1"));
+        assert!(
+            text.starts_with("Kernels: campaign 2 ran on Linux 6.1, campaign 1 ran on Linux 6.12."),
+            "{text}"
+        );
+        assert!(text.contains("`fsarena compare 2 1`"), "{text}");
+        let mut left = on("6.12");
+        left.run.settings.contenders = vec![ContenderEntry::Spec("jfs:ro".to_owned())];
+        let note = left.not_started();
+        assert!(note.ends_with("with only -c jfs:ro and --guest-kernel 6.12 runs it"), "{note}");
+        let [both, one] = [vec![on("6.12"), on("7.3")], vec![on("6.12")]];
+        let mut args = RunArgs::default();
+        assert!(announcement(&args, &both).unwrap().contains("on Linux 6.12 and 7.3, with ext4"));
+        assert_eq!(announcement(&args, &one), None);
+        args.execution.build.guest_kernel = vec!["6.1".to_owned()];
+        assert!(announcement(&args, &one).unwrap().contains("so 6.1 is not used"));
     }
 
     #[test]

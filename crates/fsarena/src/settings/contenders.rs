@@ -93,6 +93,12 @@ impl ContenderSelection<'_> {
     /// Returns the advice to use a guest if only a guest can run a filesystem.
     fn advice(&self, filesystem: &Filesystem) -> String {
         let is_impossible = matches!(self.verdict(filesystem), Availability::Impossible { .. });
+        let range = filesystem.requires.linux;
+        if self.backend == BackendKind::Vm && is_impossible && !range.is_all() {
+            let mut kernels = self.catalog.kernels().iter().map(|series| series.version);
+            let newest = kernels.rfind(|version| range.contains(*version));
+            return newest.map_or_else(String::new, |one| format!("; use --guest-kernel {one}"));
+        }
         if self.backend == BackendKind::Vm || !is_impossible || filesystem.unavailable.is_some() {
             return String::new();
         }

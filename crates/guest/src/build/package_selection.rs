@@ -56,7 +56,7 @@ pub struct NewerPackages<'a> {
     pub apt: Apt<'a>,
     /// The kernel with its headers and its source.
     pub kernel: Vec<Package>,
-    /// The compiler of the kernel's modules, and what it needs.
+    /// The compiler of the kernel's modules, with its dependencies.
     pub toolchain: Vec<Package>,
 }
 

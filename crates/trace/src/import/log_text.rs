@@ -1,4 +1,4 @@
-//! Text of a log of strace: its clock, messages of strace itself, and lines that are no calls.
+//! Text of a log of strace: its clock, messages of strace itself, and lines without a call.
 
 use super::line::{ParsedCall, RecordingLine};
 use super::lines;

@@ -43,7 +43,7 @@ pub fn choose_kernel<'a>(
                 let releases: Vec<String> = releases.iter().map(u32::to_string).collect();
                 format!("Debian {} has {version}", releases.join(" and "))
             }
-            None => "give each its kernel: --guest-kernel takes several".to_owned(),
+            None => "compare them in campaigns with a --guest-kernel each".to_owned(),
         };
         let all = all.join(", ");
         return Err(UsageError(format!(
@@ -174,7 +174,7 @@ mod tests {
         let error = chosen(&["bcachefs", "ntfs-kernel"], Some(13)).unwrap_err();
         assert!(error.contains("Debian 13 has 6.12, 7.3"), "{error}");
         assert!(error.contains("bcachefs needs Linux from 6.7 to before 6.18"), "{error}");
-        assert!(error.ends_with("--guest-kernel takes several"), "{error}");
+        assert!(error.ends_with("campaigns with a --guest-kernel each"), "{error}");
     }
 
     #[test]

@@ -51,8 +51,9 @@ pub fn run(args: &WriteArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let owner = File::from(opened.try_clone()?).metadata()?.uid();
     let filesystem_owner = fs::metadata(&args.directory)?.uid();
     if owner != geteuid().as_raw() && owner != filesystem_owner {
-        let reason =
-            format!("cannot use {shown}: another user has replaced it; use a directory of yours");
+        let reason = format!(
+            "cannot use {shown}: another user has replaced it; name a directory that only you can write"
+        );
         return Err(EnvironmentError(reason).into());
     }
     let root = PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd()));
@@ -100,7 +101,7 @@ fn require_log(directory: &Path) -> anyhow::Result<()> {
 struct AcknowledgedWriter<'a, W> {
     /// The directory of all runs, which cannot be replaced.
     root: &'a Path,
-    /// Its path for the user.
+    /// The path of that directory for the user.
     shown: &'a Path,
     session: WriteSession,
     output: W,
