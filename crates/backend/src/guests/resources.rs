@@ -423,7 +423,7 @@ fn require_same(parts: &GuestConfig, guest: &Guest) -> Result<(), EnvironmentErr
         return Ok(());
     }
     Err(EnvironmentError(format!(
-        "cannot resume in another guest: the campaign started in {} (Linux {}) and the guest is now {made} (Linux {}), so results are not comparable; repeat its options (--with, --guest-kernel, --kernel) or start a new campaign",
+        "cannot use another guest: the campaign ran in {} (Linux {}) and the guest is now {made} (Linux {}), so results are not comparable; repeat its options (--with, --guest-kernel, --kernel) or start a new campaign",
         parts.guest_name,
         parts.kernel,
         guest.release()

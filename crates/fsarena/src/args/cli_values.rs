@@ -24,6 +24,8 @@ pub fn cell_number(text: &str) -> Result<u32, String> {
 
 /// Parses the release of a Debian kernel.
 pub fn release(text: &str) -> Result<String, String> {
+    // Reports print the release with its architecture.
+    let text = text.strip_suffix("-amd64").unwrap_or(text);
     match guest::is_release(text) {
         true => Ok(text.to_owned()),
         false => Err("expected a release of Debian's kernel, such as 6.12 or 6.1.0-50".to_owned()),
@@ -43,6 +45,13 @@ mod tests {
     use config::settings::values::percent;
 
     use super::*;
+
+    #[test]
+    fn a_release_may_have_its_architecture() {
+        assert_eq!(release("7.3.4+deb13-amd64").as_deref(), Ok("7.3.4+deb13"));
+        assert_eq!(release("6.1").as_deref(), Ok("6.1"));
+        assert!(release("abc").is_err());
+    }
 
     #[test]
     fn a_missing_percent_sign_is_named_with_the_right_form() {

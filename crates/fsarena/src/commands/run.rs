@@ -71,8 +71,9 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     let mut worst = ExitReason::Success.into();
     let mut on_kernels = Vec::new();
     for one in campaigns {
-        if stop.load(Ordering::SeqCst) {
+        if one.kernel.is_some() && stop.load(Ordering::SeqCst) {
             progress.note(&one.not_started());
+            worst = ExitReason::Interrupted.into();
             continue;
         }
         if let Some(kernel) = &one.kernel {
