@@ -85,13 +85,17 @@ def largest(comparison):
     return rows
 
 
+def probed(report, name):
+    """Returns the features and power cuts of a filesystem."""
+    return next((one for one in report["analysis"]["features"] if one["contender"] == name), {})
+
+
 def survival(reports):
     rows = []
     for name in FILESYSTEMS:
         row = [name]
         for report in reports:
-            found = [one for one in report["analysis"]["features"] if one["contender"] == name]
-            cuts = found[0].get("power_cuts") if found else None
+            cuts = probed(report, name).get("power_cuts")
             row.append(f"{cuts['lost']} of {cuts['cuts']}" if cuts and not cuts.get("shipped") else "")
         rows.append(row)
     return rows
@@ -100,10 +104,8 @@ def survival(reports):
 def features(reports):
     rows = []
     for name in FILESYSTEMS:
-        found = []
-        for report in reports:
-            own = [one for one in report["analysis"]["features"] if one["contender"] == name]
-            found.append({one["feature"]: one["found"] for one in own[0]["features"]} if own else {})
+        found = [{one["feature"]: one["found"] for one in probed(report, name).get("features", [])}
+                 for report in reports]
         for feature in found[0]:
             values = [json.dumps(one.get(feature)).strip('"') for one in found]
             if len(set(values)) > 1:

@@ -70,6 +70,7 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
     }
     let mut worst = ExitReason::Success.into();
     let mut on_kernels = Vec::new();
+    let mut failure = None;
     for one in campaigns {
         if one.kernel.is_some() && stop.load(Ordering::SeqCst) {
             progress.note(&one.not_started());
@@ -80,9 +81,11 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
             progress.note(&format!("\nLinux {kernel}"));
         }
         let (code, id) = match sessions(&one.run, globals, &stop) {
-            Err(error) if one.kernel.is_some() && stop.load(Ordering::SeqCst) => {
+            // A kernel that cannot be built does not stop the campaign on another one.
+            Err(error) if one.kernel.is_some() && backend::kind(&error) != FailureKind::Usage => {
                 progress.note(&one.not_started());
-                return Err(error);
+                failure.get_or_insert(error);
+                continue;
             }
             ran => ran?,
         };
@@ -90,6 +93,9 @@ pub fn run(args: &RunArgs, globals: &GlobalArgs) -> anyhow::Result<ExitCode> {
             worst = code;
         }
         on_kernels.extend(id.map(|id| (one, id)));
+    }
+    if let Some(error) = failure {
+        return Err(error);
     }
     if on_kernels.len() > 1 && !stop.load(Ordering::SeqCst) {
         progress.note(&format!("\n{}", run_on_kernels::summary(&on_kernels)));

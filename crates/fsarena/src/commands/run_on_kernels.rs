@@ -166,11 +166,10 @@ pub fn announcement(args: &RunArgs, campaigns: &[KernelCampaign]) -> Option<Stri
 impl KernelCampaign {
     /// Returns a note about a campaign that did not start, because the user interrupted an earlier one.
     pub fn not_started(&self) -> String {
-        let contenders = &self.run.settings.contenders;
-        let named: Vec<String> = contenders
-            .iter()
-            .map(|entry| format!(" -c {}", model::shell_quote(entry.name())))
-            .collect();
+        let contenders = self.run.settings.contenders.iter().map(ContenderEntry::name);
+        let names = contenders.chain(self.run.among.iter().map(String::as_str));
+        let named: Vec<String> =
+            names.map(|name| format!(" -c {}", model::shell_quote(name))).collect();
         let kernel = self.kernel.as_deref().unwrap_or_default();
         format!(
             "the campaign on Linux {kernel} was not started: the same command with only{} and --guest-kernel {kernel} runs it",
@@ -265,6 +264,9 @@ mod tests {
         left.run.settings.contenders = vec![ContenderEntry::Spec("jfs:ro".to_owned())];
         let note = left.not_started();
         assert!(note.ends_with("with only -c jfs:ro and --guest-kernel 6.12 runs it"), "{note}");
+        let mut left = on("6.12");
+        left.run.among = vec!["ext4".to_owned()];
+        assert!(left.not_started().contains("with only -c ext4 and"), "{}", left.not_started());
         let [both, one] = [vec![on("6.12"), on("7.3")], vec![on("6.12")]];
         let mut args = RunArgs::default();
         assert!(announcement(&args, &both).unwrap().contains("on Linux 6.12 and 7.3, with ext4"));

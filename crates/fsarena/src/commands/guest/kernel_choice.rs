@@ -78,7 +78,8 @@ pub struct KernelShare {
 
 /// Divides contenders among the kernels that the options name, or, if the options name none and no
 /// kernel has all contenders, among those of this release of Debian. Each contender runs on the
-/// newest kernel that has it. Returns `None` if one kernel is enough and only that one was named.
+/// newest kernel that has it. Returns `None` if the options name at most one kernel and one kernel has
+/// all contenders.
 ///
 /// # Errors
 /// Returns an error if none of the kernels has a contender, or if a kernel is named twice.
@@ -129,9 +130,12 @@ fn named(kernels: &[String]) -> Result<Vec<(LinuxVersion, String)>, UsageError> 
     for kernel in kernels {
         let version: LinuxVersion = kernel
             .parse()
-            .map_err(|_| UsageError(format!("--guest-kernel {kernel} is no series; write 6.12")))?;
+            .map_err(|why| UsageError(format!("cannot use --guest-kernel {kernel}: {why}")))?;
         if found.iter().any(|(_, known)| known == kernel) {
-            return Err(UsageError(format!("--guest-kernel names {kernel} twice: name it once")));
+            return Err(UsageError(format!(
+                "cannot use --guest-kernel {}: {kernel} is named twice; name it once",
+                kernels.join(",")
+            )));
         }
         found.push((version, kernel.clone()));
     }
@@ -216,6 +220,6 @@ mod tests {
         let error = divided(&["6.1", "6.12"], &["ntfs-kernel"]).unwrap_err();
         assert!(error.ends_with("the guests have 6.1, 6.12; add 7.3 to --guest-kernel"), "{error}");
         let error = divided(&["6.1", "6.1"], &["xfs"]).unwrap_err();
-        assert_eq!(error, "--guest-kernel names 6.1 twice: name it once");
+        assert_eq!(error, "cannot use --guest-kernel 6.1,6.1: 6.1 is named twice; name it once");
     }
 }
